@@ -114,6 +114,12 @@ conformance: onnxruntime ## send the requests of server/conformance to our serve
 compare: build onnxruntime oracle ## send the same requests to NVIDIA's server and to ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 30m -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
 
+# TestGroundTruth starts two processes of Python for most cases; TestServe few.
+.PHONY: groundtruth
+groundtruth: onnxruntime oracle $(VENV)/.stamp ## lint 1000 repositories with mistakes, and serve them here and with NVIDIA's server
+	go test -count=1 -v -timeout 60m -run 'TestServe$$' ./repo/lint/ -cases 1000 -python-models
+	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 120m -run 'TestGroundTruth$$' ./repo/lint/ -cases 1000
+
 .PHONY: scenarios
 scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and on ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 60m ./server/scenario/

@@ -20,6 +20,9 @@ type Model struct {
 	Dir  string
 	// ConfigFile is the path of the configuration, whether it exists or not.
 	ConfigFile string
+	// Repository is the directory that has the model's directory; empty for a configuration
+	// outside a model's directory.
+	Repository string
 	// Versions are the subdirectories that are, or resemble, versions.
 	Versions []modelconfig.VersionDir
 	// ConfigOnly reports that the path was a configuration file outside a model's
@@ -79,7 +82,9 @@ func openConfig(path string) ([]Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.ConfigOnly = len(m.Versions) == 0
+		if m.ConfigOnly = len(m.Versions) == 0; m.ConfigOnly {
+			m.Repository = ""
+		}
 		return []Model{m}, nil
 	}
 	if filepath.Ext(path) != ".pbtxt" {
@@ -141,9 +146,26 @@ func open(dir string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
-	m := Model{Name: name, Dir: dir, ConfigFile: filepath.Join(dir, modelconfig.FileName)}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Model{}, err
+	}
+	m := Model{Name: name, Dir: dir, ConfigFile: filepath.Join(dir, modelconfig.FileName), Repository: filepath.Dir(abs)}
 	m.Versions, err = modelconfig.Versions(m.FS())
 	return m, err
+}
+
+// Sibling returns another model of a model's repository. It reports false if there is none.
+func (m *Model) Sibling(name string) (Model, bool) {
+	if m.Repository == "" || name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
+		return Model{}, false
+	}
+	dir := filepath.Join(m.Repository, name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return Model{}, false
+	}
+	s, err := open(dir)
+	return s, err == nil
 }
 
 // base returns the name of a directory, including "." and "..".

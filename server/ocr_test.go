@@ -178,7 +178,7 @@ func TestOCR(t *testing.T) {
 	dir := ocrModels(t)
 	models, err := repo.Open(dir)
 	require.NoError(t, err)
-	require.Empty(t, lint.Check(models, lint.Options{Python: needsPython(t)}))
+	require.Empty(t, mistakes(lint.Check(models, lint.Options{Python: needsPython(t)})))
 
 	s := startPython(t, dir)
 	g := dial(t, s.GRPC)

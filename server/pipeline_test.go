@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,11 @@ import (
 	"triton/server/servertest"
 )
 
+// mistakes returns the findings that are more than advice.
+func mistakes(found []repo.Finding) []repo.Finding {
+	return slices.DeleteFunc(found, func(f repo.Finding) bool { return f.Severity == repo.Note })
+}
+
 // The text pipeline that "triton repo example" writes maps a text to a label, with ONNX Runtime
 // between two builtin backends.
 func TestTextPipeline(t *testing.T) {
@@ -27,7 +33,7 @@ func TestTextPipeline(t *testing.T) {
 	}))
 	models, err := repo.Open(dir)
 	require.NoError(t, err)
-	require.Empty(t, lint.Check(models, lint.Options{}))
+	require.Empty(t, mistakes(lint.Check(models, lint.Options{})))
 
 	s := servertest.Start(t, servertest.Repository(dir))
 	c := newClient(t)

@@ -6,14 +6,13 @@ type Rule struct {
 	Doc string // one line
 }
 
-// The rules that Validate, ValidateIO, ValidateRuntime, ValidateInstanceGroups
+// The rules that Validate, ValidateIO, ValidateInstanceGroups, ValidatePassive
 // and ValidateComposing report.
 const (
 	ruleName              = "TRN101"
 	ruleBackend           = "TRN103"
 	rulePlatform          = "TRN104"
 	ruleEnsemblePair      = "TRN105"
-	ruleRuntime           = "TRN107"
 	ruleTensorName        = "TRN201"
 	ruleDataType          = "TRN202"
 	ruleNoDims            = "TRN203"
@@ -34,6 +33,7 @@ const (
 	ruleGroupGPUs         = "TRN402"
 	ruleGPU               = "TRN403"
 	ruleProfile           = "TRN404"
+	rulePassive           = "TRN405"
 	ruleEnsemble          = "TRN701"
 	ruleEnsembleStep      = "TRN702"
 	ruleEnsembleTensor    = "TRN703"
@@ -51,7 +51,6 @@ func Rules() []Rule {
 		{ruleBackend, "a model that is not an ensemble has a backend"},
 		{rulePlatform, "platform, if it is set, is a platform of the backend"},
 		{ruleEnsemblePair, "an ensemble has platform \"ensemble\" and no backend"},
-		{ruleRuntime, "runtime, if it is set, is the library of the backend or model.py"},
 		{ruleTensorName, "every input and output has a name"},
 		{ruleDataType, "every input and output has a data_type"},
 		{ruleNoDims, "every input and output has dims"},
@@ -72,6 +71,7 @@ func Rules() []Rule {
 		{ruleGroupGPUs, "only KIND_GPU groups list GPUs"},
 		{ruleGPU, "KIND_GPU groups list GPUs that the machine has"},
 		{ruleProfile, "profile is for TensorRT"},
+		{rulePassive, "some instances take requests"},
 		{ruleEnsemble, "an ensemble has steps and no instances, optimization or warm-up"},
 		{ruleEnsembleStep, "every step has model_name, input_map and output_map"},
 		{ruleEnsembleTensor, "the tensors of an ensemble are connected"},

@@ -158,11 +158,9 @@ func (b *binder) text(fd protoreflect.FieldDescriptor, v *value) (protoreflect.V
 		b.fail(v.pos, "Expected string, got: "+v.written(), hint)
 		return protoreflect.Value{}, false
 	}
-	if !utf8.ValidString(v.tok.value) {
-		b.fail(v.pos, fmt.Sprintf("String field %q contains invalid UTF-8.", fd.Name()), "save the file as UTF-8")
-		return protoreflect.Value{}, false
-	}
-	return protoreflect.ValueOfString(v.tok.value), true
+	// Triton's parser takes bytes that are not UTF-8. They cannot be sent in messages, so each run
+	// of them becomes the replacement character.
+	return protoreflect.ValueOfString(strings.ToValidUTF8(v.tok.value, string(utf8.RuneError))), true
 }
 
 func (b *binder) float(v *value, bits int) (float64, bool) {

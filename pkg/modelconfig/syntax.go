@@ -109,7 +109,10 @@ func (p *syntax) field(depth int) node {
 		p.fail(p.tok.pos, "Expected identifier, got: "+p.tok.text, hint)
 		return n
 	}
-	n.colon = p.accept(":")
+	colon := p.tok.pos
+	if n.colon = p.accept(":"); !n.colon {
+		colon = Position{}
+	}
 	switch {
 	case !n.colon && p.tok.kind == tokEOF:
 		p.fail(p.tok.pos, p.expect(":"), "the file ends here")
@@ -121,7 +124,7 @@ func (p *syntax) field(depth int) node {
 	if p.is("[") {
 		p.list(&n, depth)
 	} else {
-		n.values = append(n.values, p.value(depth))
+		n.values = append(n.values, p.value(depth, colon))
 	}
 	if !p.accept(";") {
 		p.accept(",")
@@ -148,7 +151,7 @@ func (p *syntax) list(n *node, depth int) {
 		if len(n.values) == 0 && p.accept("]") {
 			return
 		}
-		n.values = append(n.values, p.value(depth))
+		n.values = append(n.values, p.value(depth, Position{}))
 		switch {
 		case p.stopped || p.accept("]"):
 			return
@@ -165,7 +168,19 @@ func (p *syntax) list(n *node, depth int) {
 	}
 }
 
-func (p *syntax) value(depth int) value {
+// startsField reports whether the token begins the next field: then the value after the colon is
+// missing. The token is left, so that only the missing value is a mistake.
+func (p *syntax) startsField(colon Position) bool {
+	if p.tok.kind != tokIdent || colon.Line == 0 || p.tok.pos.Line == colon.Line {
+		return false
+	}
+	ahead := p.scan
+	next := ahead.next()
+	return next.kind == tokSymbol && (next.text == ":" || next.text == "{" || next.text == "[")
+}
+
+// value reads a value. colon is the position of the colon before it; zero: there is none.
+func (p *syntax) value(depth int, colon Position) value {
 	v := value{pos: p.tok.pos}
 	switch {
 	case p.is("{"), p.is("<"):
@@ -188,7 +203,9 @@ func (p *syntax) value(depth int) value {
 	}
 	switch p.tok.kind {
 	case tokIdent, tokInt, tokFloat:
-		v.tok = p.advance()
+		if v.tok = p.tok; !p.startsField(colon) {
+			p.advance()
+		}
 	case tokString:
 		v.tok = p.advance()
 		var parts []byte

@@ -2,6 +2,7 @@ package modelconfig
 
 import (
 	"fmt"
+	"slices"
 
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/status"
@@ -34,18 +35,6 @@ func (c *Config) ValidateIO() []Finding {
 	return v.found
 }
 
-// ValidateRuntime checks the field runtime of a model whose backend this server has: it may
-// name only the backend's own library, or a model.py in the server's backend directory.
-// Triton makes this check when it loads the backend, and not for ensembles.
-func (c *Config) ValidateRuntime() []Finding {
-	v := validator{Config: c}
-	if c.Runtime != "" && c.Runtime != "model.py" && c.Runtime != "libtriton_"+c.Backend+".so" {
-		v.add(ruleRuntime, "runtime", "remove it",
-			"unable to find backend library '%s' for model '%s', searched: the backends of this server", c.Runtime, c.Name)
-	}
-	return v.found
-}
-
 type validator struct {
 	*Config
 	found []Finding
@@ -75,6 +64,17 @@ var platformFamily = map[string]string{
 	"torch_aoti":            "pytorch",
 }
 
+// platformOf returns a platform of a backend.
+func platformOf(backend string) string {
+	var all []string
+	for platform, b := range platformFamily {
+		if b == backend {
+			all = append(all, platform)
+		}
+	}
+	return slices.Max(all)
+}
+
 func (v *validator) identity() {
 	if v.Name == "" {
 		v.add(ruleName, "name", "write the directory's name", "model configuration must specify 'name'")
@@ -94,11 +94,11 @@ func (v *validator) identity() {
 	switch v.Backend {
 	case "tensorflow", "tensorrt", "onnxruntime", "pytorch":
 		if v.Platform != ensemblePlatform && platformFamily[v.Platform] != v.Backend {
-			path := "platform"
-			if !v.Has(path) {
-				path = "backend"
+			path, hint := "platform", "remove platform: backend is enough"
+			if v.Platform == "" {
+				path, hint = "backend", fmt.Sprintf("put the model file into the version directory, or write platform: %q", platformOf(v.Backend))
 			}
-			v.add(rulePlatform, path, "remove platform: backend is enough",
+			v.add(rulePlatform, path, hint,
 				"unexpected 'platform' and 'backend' pair, got:%s, %s", v.Platform, v.Backend)
 		}
 	}

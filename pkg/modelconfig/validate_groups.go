@@ -39,6 +39,18 @@ func (c *Config) ValidateInstanceGroups(m Machine) []Finding {
 	return v.found
 }
 
+// ValidatePassive checks that some instances take requests. It is this server's check: a model
+// without such instances would load and answer nothing.
+func (c *Config) ValidatePassive() []Finding {
+	v := validator{Config: c}
+	takes := func(g *pb.ModelInstanceGroup) bool { return !g.GetPassive() }
+	if len(c.InstanceGroup) > 0 && !slices.ContainsFunc(c.InstanceGroup, takes) {
+		v.add(rulePassive, "instance_group", "remove passive from one group",
+			"model '%s' has passive instances only: none of them takes requests", c.Name)
+	}
+	return v.found
+}
+
 func (v *validator) gpuGroup(path, label string, g *pb.ModelInstanceGroup, m Machine) {
 	const onCPU = "write kind: KIND_CPU to run it on the CPU"
 	switch {

@@ -4,10 +4,16 @@ import (
 	"fmt"
 	"slices"
 
+	pb "triton/pkg/inferencepb"
 	"triton/pkg/onnxmodel/autofill"
 )
 
 const longDelayMicros = 1_000_000
+
+// hasQueuePolicy reports whether a dynamic batcher does more than to join requests.
+func hasQueuePolicy(d *pb.ModelDynamicBatching) bool {
+	return d.GetPriorityLevels() > 0 || d.GetDefaultQueuePolicy() != nil || d.GetPreserveOrdering()
+}
 
 // batching checks for settings that load but do not batch as intended.
 func (r *run) batching() {
@@ -17,6 +23,7 @@ func (r *run) batching() {
 	d, requested := r.config.GetDynamicBatching(), r.written.GetDynamicBatching() != nil
 	limit := r.config.MaxBatchSize
 	switch {
+	case requested && hasQueuePolicy(r.written.GetDynamicBatching()): // it is obeyed without batches too
 	case requested && limit == 0:
 		r.add(ruleNeverBatches, "dynamic_batching", "dynamic_batching has no effect: max_batch_size is 0", "set max_batch_size")
 	case requested && limit == 1:

@@ -1,11 +1,13 @@
 package lint
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -33,9 +35,31 @@ func (r *run) parse() bool {
 			return false
 		}
 		r.written = c
+		r.notUTF8(src)
 	}
 	r.config = modelconfig.New(r.ConfigFile, proto.Clone(r.written.ModelConfig).(*inferencepb.ModelConfig))
 	return true
+}
+
+// notUTF8 reports the first byte that is not UTF-8.
+func (r *run) notUTF8(src []byte) {
+	at := 0
+	for at < len(src) {
+		c, n := utf8.DecodeRune(src[at:])
+		if c == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	if at == len(src) {
+		return
+	}
+	before := src[:at]
+	r.found = append(r.found, repo.Finding{
+		Rule: ruleUTF8.ID, Severity: ruleUTF8.Severity, Model: r.Name, File: r.ConfigFile,
+		Line: bytes.Count(before, []byte("\n")) + 1, Col: at - bytes.LastIndexByte(before, '\n'),
+		Msg: fmt.Sprintf("the byte 0x%02x is not UTF-8: in a string it becomes U+FFFD", src[at]), Hint: "save the file as UTF-8",
+	})
 }
 
 func (r *run) syntax(err error) {
@@ -61,20 +85,23 @@ func (r *run) name() {
 	}
 }
 
-// detect finds the backend, as a load does.
+// detect finds the backend, as a load does. It reports false if the backend is not known; then the
+// rest of the configuration is checked.
 func (r *run) detect() bool {
 	err := r.config.Detect(r.Name, r.FS())
-	if err == nil {
+	switch {
+	case err == nil:
 		return true
-	}
-	if r.ConfigOnly { // the model's files are elsewhere and may determine it
-		r.addAll(r.config.ValidateIO())
-		return false
-	}
-	if errors.Is(err, fs.ErrPermission) {
+	case r.ConfigOnly: // the model's files are elsewhere and may determine it
+	case errors.Is(err, fs.ErrPermission):
 		r.addFile(ruleUnreadable, r.Dir, err.Error(), "give the server's user the right to read it")
-		return false
+	case len(r.served) == 0 || r.weightless: // the missing version or model file is the cause
+	default:
+		hint := `put the model file into the version directory, or write backend: "onnxruntime" or the like`
+		if file := r.stray(); file != "" {
+			hint = fmt.Sprintf("move %s into the version directory", file)
+		}
+		r.add(ruleNoBackend, "backend", err.Error(), hint)
 	}
-	r.add(ruleNoBackend, "backend", err.Error(), `put the model file into the version directory, or write backend: "onnxruntime" or the like`)
 	return false
 }

@@ -2,9 +2,7 @@ package lint
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +23,8 @@ func (r *run) versions() {
 	byNumber := make(map[int64]modelconfig.VersionDir)
 	for _, v := range r.Versions {
 		switch {
+		case v.Ignored != "" && !resemblesVersion(v.Name):
+			continue
 		case v.Ignored != "":
 			r.addFile(ruleBadVersion, r.Path(v.Name), v.Ignored, "rename it to a plain number, or move it out of the model")
 			continue
@@ -46,9 +46,30 @@ func (r *run) versions() {
 		r.served = append(r.served, servedVersion{byNumber[n], r.Path(byNumber[n].Name)})
 	}
 	if len(chosen) == 0 {
-		r.add(ruleNoVersion, "version_policy", fmt.Sprintf(
-			"at least one version must be available under the version policy of model '%s'", r.Name),
-			noVersionHint(r.Name, present))
+		r.noVersion(present)
+	}
+}
+
+// resemblesVersion reports whether a directory that is not a version was probably meant as one. The
+// others hold what the model needs beside its versions.
+func resemblesVersion(name string) bool {
+	name = strings.TrimLeft(strings.ToLower(name), "v_-")
+	return name != "" && '0' <= name[0] && name[0] <= '9' || name == "latest"
+}
+
+// noVersion reports that no version is served.
+func (r *run) noVersion(present []int64) {
+	msg := fmt.Sprintf("at least one version must be available under the version policy of model '%s'", r.Name)
+	hint := noVersionHint(r.Name, present)
+	if file := r.stray(); file != "" && len(present) == 0 {
+		hint = fmt.Sprintf("make a directory named 1, and move %s into it", file)
+	}
+	if len(present) > 0 {
+		r.add(ruleNoVersion, "version_policy", msg, hint)
+		return
+	}
+	if r.weightless = true; !r.options.NoWeights {
+		r.add(ruleNoVersion, "version_policy", msg, hint)
 	}
 }
 
@@ -83,13 +104,6 @@ func (r *run) files() {
 	for i, out := range r.config.Output {
 		if out.LabelFilename != "" {
 			r.labels(fmt.Sprintf("output[%d]", i), out)
-		}
-	}
-	for i, w := range r.config.ModelWarmup {
-		for name, in := range w.Inputs {
-			if file := in.GetInputDataFile(); file != "" {
-				r.warmup(fmt.Sprintf("model_warmup[%d].inputs[%q].input_data_file", i, name), file)
-			}
 		}
 	}
 }
@@ -133,10 +147,16 @@ func (r *run) modelFile(path string) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		r.addFile(ruleModelFile, path, "the model file is missing", missingFileHint(path))
+		hint := missingFileHint(path)
+		if file := r.stray(); file != "" {
+			hint = fmt.Sprintf("move %s into the version directory", file)
+		}
+		r.lacksWeights(ruleModelFile, path, "the model file is missing", hint)
 	case info.IsDir():
-	default:
-		r.readable(path)
+	case isPointer(path):
+		r.lacksWeights(rulePointer, path, "the model file is a pointer of Git LFS: its content was not fetched", "run git lfs pull")
+	case r.readable(path) && !r.isONNX() && r.config.Backend != pythonBackend:
+		r.emptyFile(path)
 	}
 }
 
@@ -152,16 +172,9 @@ func (r *run) readable(path string) bool {
 
 func (r *run) labels(field string, out *inferencepb.ModelOutput) {
 	at := field + ".label_filename"
-	if !filepath.IsLocal(out.LabelFilename) {
-		r.add(ruleLabels, at, fmt.Sprintf("label file path '%s' for output '%s' in model '%s' is outside model directory",
-			out.LabelFilename, out.Name, r.Name), "put the file beside config.pbtxt and write its name alone")
-		return
-	}
-	path := r.Path(out.LabelFilename)
-	n, err := countLines(path)
+	n, err := countLines(r.Path(out.LabelFilename))
 	if err != nil {
-		r.add(ruleLabels, at, fmt.Sprintf("failed to open text file for read %s: %s", path, reason(err)), "put the file beside config.pbtxt")
-		return
+		return // modelfile.Labels reports it
 	}
 	if classes := classes(out.Dims); classes > 0 && int64(n) != classes {
 		r.add(ruleLabelCount, at, fmt.Sprintf("%s has %d labels, output '%s' has %d values", out.LabelFilename, n, out.Name, classes),
@@ -193,22 +206,4 @@ func countLines(path string) (int, error) {
 		n++
 	}
 	return n, lines.Err()
-}
-
-// reason returns an error's text without the path, which the message contains already.
-func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err.Error()
-	}
-	return err.Error()
-}
-
-func (r *run) warmup(field, file string) {
-	if filepath.IsLocal(file) {
-		if _, err := os.Stat(r.Path("warmup", file)); err == nil {
-			return
-		}
-	}
-	r.add(ruleWarmup, field, fmt.Sprintf("warm-up data file %s is not in %s", file, r.Path("warmup")), "put it there")
 }

@@ -40,15 +40,15 @@ func (r *run) graphs() {
 // missing file has been reported before.
 func (r *run) readGraph(path string) *onnxmodel.Model {
 	info, err := os.Stat(path)
-	if err != nil {
-		return nil
+	if err != nil || isPointer(path) {
+		return nil // reported before
 	}
 	if info.IsDir() { // a directory with the model and its weight files
 		path = filepath.Join(path, "model.onnx")
 	}
 	graph, err := onnxmodel.ReadFile(path)
 	if err != nil {
-		r.addFile(ruleGraphFile, path, err.Error(), "export the model again; git-lfs pointers must be pulled")
+		r.addFile(ruleGraphFile, path, err.Error(), "export the model again")
 		return nil
 	}
 	for _, file := range graph.External {

@@ -2,9 +2,11 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	pb "triton/pkg/inferencepb"
+	"triton/repo"
 )
 
 // groups checks the kind, the GPUs and the count of each instance group.
@@ -21,6 +23,9 @@ func (r *run) groups() {
 		case g.Kind == pb.ModelInstanceGroup_KIND_GPU && len(g.Gpus) == 0 && g.Count > 1:
 			r.add(ruleAllGPUs, field, fmt.Sprintf("%d instances run on every GPU of the machine", g.Count), "list gpus to choose some")
 		}
+		if r.config.Backend == "tensorrt" && (g.Kind == pb.ModelInstanceGroup_KIND_CPU || g.Kind == pb.ModelInstanceGroup_KIND_MODEL) {
+			r.add(repo.Rule{ID: "TRN406", Severity: repo.Error}, field+".kind", fmt.Sprintf("the group has kind %s, but TensorRT runs on GPUs only", g.Kind), "write kind: KIND_GPU")
+		}
 		if g.Kind == pb.ModelInstanceGroup_KIND_AUTO && len(g.Gpus) > 0 {
 			r.add(ruleAutoGPU, field+".gpus", "on a machine that lacks one of these GPUs the group becomes KIND_CPU and fails",
 				"write kind: KIND_GPU")
@@ -28,6 +33,10 @@ func (r *run) groups() {
 	}
 	r.processors()
 }
+
+// enginesWithThreads are the backends whose instances compute with threads of their own. Instances
+// of others often wait.
+var enginesWithThreads = []string{"onnxruntime", "tensorflow", "pytorch", "openvino", "fil", "xgboost", "lightgbm", "sklearn"}
 
 // processors compares instances and their threads with the machine.
 func (r *run) processors() {
@@ -49,6 +58,11 @@ func (r *run) processors() {
 	}
 	// Without instance_group the server chooses the count itself.
 	if len(r.written.InstanceGroup) == 0 || instances*threads <= r.options.CPUs {
+		return
+	}
+	if !slices.Contains(enginesWithThreads, r.config.Backend) {
+		r.add(ruleManyInstances, field, fmt.Sprintf("%d CPU instances share %d processors", instances, r.options.CPUs),
+			"more instances than processors help only if they wait for something else")
 		return
 	}
 	msg, hint := fmt.Sprintf("%d CPU instances", instances), "lower count"

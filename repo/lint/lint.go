@@ -20,6 +20,16 @@ type Options struct {
 	CPUs int
 	// DefaultMaxBatch is the server's default-max-batch-size.
 	DefaultMaxBatch int
+	// Machine has the GPUs of the machine that serves; nil: it is not known, and has every GPU
+	// that a configuration names.
+	Machine *modelconfig.Machine
+	// Backends are the names of the backends that the server has; nil: those of this program, and
+	// it is a note that a model needs another of NVIDIA's.
+	Backends []string
+	// BackendDirectory is the server's --backend-directory; empty: it has none.
+	BackendDirectory string
+	// NoWeights reports a checkout without model files once, instead of an error for each model.
+	NoWeights bool
 	// Python is the interpreter that reads Python models without running them; empty
 	// skips the rules about them.
 	Python string
@@ -28,19 +38,15 @@ type Options struct {
 // Check runs every rule on the models of one repository. The findings are sorted by
 // file and line.
 func Check(models []repo.Model, o Options) []repo.Finding {
-	names := make(map[string]bool, len(models))
-	for i := range models {
-		names[models[i].Name] = true
-	}
 	var runs []*run
-	known := modelRuns{}
+	known := &peers{options: o, runs: map[string]map[string]*run{}}
 	for i := range models {
 		for n, m := range variants(models[i]) {
-			r := &run{Model: &m, options: o, peers: names}
+			r := &run{Model: &m, options: o}
 			r.check()
 			runs = append(runs, r)
 			if n == 0 {
-				known[m.Name] = r
+				known.add(r)
 			}
 		}
 	}
@@ -48,8 +54,11 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	var found []repo.Finding
 	for _, r := range runs {
 		r.ensemble(known)
+	}
+	for _, r := range runs {
 		found = append(found, r.found...)
 	}
+	found = append(found, weightless(runs)...)
 	slices.SortStableFunc(found, func(a, b repo.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
 			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Msg, b.Msg))
@@ -76,8 +85,14 @@ func variants(m repo.Model) []repo.Model {
 type run struct {
 	*repo.Model
 	options Options
-	peers   map[string]bool // names of the models of the repository
 	found   []repo.Finding
+	// unlisted reports that the model was not asked for: an ensemble uses it.
+	unlisted bool
+	// fixed reports that the file of a Python model has no auto_complete_config.
+	fixed bool
+	// weightless reports that a model file is not there.
+	weightless bool
+	compared   bool // the ensemble was compared with its composing models
 
 	written *modelconfig.Config // as written in the file
 	config  *modelconfig.Config // as a server completes it
@@ -97,22 +112,23 @@ func (r *run) check() {
 	r.name()
 	r.versions()
 	r.agents()
-	if !r.detect() {
-		return
-	}
+	known := r.detect()
 	r.config.Normalize()
+	r.misplaced()
 	r.files()
 	r.trees()
 	r.programName()
 	r.graphs()
+	r.frameworks()
 	r.config.Normalize()
-	r.validate()
+	r.validate(known)
 	r.tensors()
 	r.batching()
 	r.groups()
 	r.parameters()
 	r.noEffect()
 	r.extensions()
+	r.advice()
 }
 
 // add reports a finding at a field of the configuration.
@@ -144,13 +160,28 @@ func (r *run) isEnsemble() bool { return r.config.Platform == "ensemble" }
 
 func (r *run) isONNX() bool { return r.config.Backend == "onnxruntime" }
 
-// validate runs the checks of a load on a machine that has every GPU in the
-// configuration: the linter does not know the machine that will serve.
-func (r *run) validate() {
-	r.addAll(r.config.Validate())
+// validate runs the checks of a load. known reports whether the backend is: what follows from an
+// unknown one was said.
+func (r *run) validate(known bool) {
+	for _, f := range r.config.Validate() {
+		if known || f.Path != "platform" {
+			r.addAll([]modelconfig.Finding{f})
+		}
+	}
 	r.addAll(r.config.ValidateIO())
-	if r.isONNX() { // which other backends the server has is not known here
-		r.addAll(r.config.ValidateRuntime())
+	r.backend()
+	machine := r.machine()
+	r.config.NormalizeInstanceGroups(machine)
+	r.addAll(r.config.ValidateInstanceGroups(machine))
+	r.addAll(r.config.ValidatePassive())
+	r.requirements()
+}
+
+// machine returns the machine that serves. One that is not known has every GPU of the
+// configuration.
+func (r *run) machine() modelconfig.Machine {
+	if r.options.Machine != nil {
+		return *r.options.Machine
 	}
 	var machine modelconfig.Machine
 	for _, g := range r.config.InstanceGroup {
@@ -163,6 +194,5 @@ func (r *run) validate() {
 	}
 	slices.Sort(machine.GPUs)
 	machine.GPUs = slices.Compact(machine.GPUs)
-	r.config.NormalizeInstanceGroups(machine)
-	r.addAll(r.config.ValidateInstanceGroups(machine))
+	return machine
 }

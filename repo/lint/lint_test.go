@@ -31,7 +31,7 @@ var unreachable = []string{"TRN101", "TRN401"}
 // TestRules runs every testdata/RULE.txtar. The models below bad/ break the
 // rule, those below good/ do not; "want" has the findings for bad/. The comment
 // may set the number of processors ("cpus: 2") or the interpreter of good/ and bad/
-// ("python: python3 /no/python"); without an interpreter the test is skipped.
+// ("python: python3 /no/python"), or leave out the model files ("no weights"); without an interpreter the test is skipped.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range lint.Rules() {
@@ -58,6 +58,7 @@ func testRule(t *testing.T, rule repo.Rule, file string) {
 		o.CPUs, err = strconv.Atoi(strings.TrimSpace(n))
 		require.NoError(t, err)
 	}
+	o.NoWeights = strings.Contains(string(archive.Comment), "no weights")
 	badly := o
 	if _, text, ok := strings.Cut(string(archive.Comment), "python: "); ok {
 		pythons := strings.Fields(text)
@@ -189,6 +190,8 @@ func TestCustomConfigs(t *testing.T) {
 	require.Equal(t, []string{
 		"TRN502 m/2x",
 		"TRN510 m/2x/model.onnx",
+		"TRN504 m/config.pbtxt",
+		"TRN504 m/configs/a.pbtxt",
 		"TRN301 m/configs/a.pbtxt",
 		"TRN001 m/configs/b.pbtxt",
 	}, got)

@@ -10,6 +10,8 @@ import (
 	"triton/repo"
 )
 
+const pythonBackend = "python"
+
 // python checks the Python models among the runs, with one interpreter for all.
 func python(interpreter string, runs []*run) {
 	var paths []string
@@ -35,7 +37,7 @@ func python(interpreter string, runs []*run) {
 
 // programs returns the model files of a Python model.
 func (r *run) programs() []string {
-	if r.ConfigOnly || r.config == nil || r.config.Backend != "python" || r.config.Runtime == "model.py" {
+	if r.ConfigOnly || r.config == nil || r.config.Backend != pythonBackend || r.config.Runtime == "model.py" {
 		return nil
 	}
 	file := modelconfig.ModelFile(r.config.ModelConfig)
@@ -44,7 +46,9 @@ func (r *run) programs() []string {
 	}
 	var paths []string
 	for _, v := range r.served {
-		paths = append(paths, filepath.Join(v.path, file))
+		if path := filepath.Join(v.path, file); !isPointer(path) {
+			paths = append(paths, path)
+		}
 	}
 	return paths
 }
@@ -58,6 +62,7 @@ func (r *run) program(path string, all inspections) {
 			Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: path, Line: file.Line, Col: max(file.Col, 1), Msg: msg, Hint: hint,
 		})
 	}
+	r.fixed = file.Error == "" && file.Known && !file.Complete
 	described := len(r.written.Input)+len(r.written.Output) > 0
 	switch {
 	case file.Error != "":
@@ -77,7 +82,7 @@ func (r *run) program(path string, all inspections) {
 
 // programName checks the name of the model file of a Python model.
 func (r *run) programName() {
-	if r.config.Backend != "python" || r.config.Runtime == "model.py" {
+	if r.config.Backend != pythonBackend || r.config.Runtime == "model.py" {
 		return
 	}
 	if file := modelconfig.ModelFile(r.config.ModelConfig); !strings.HasSuffix(file, ".py") {

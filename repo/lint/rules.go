@@ -7,6 +7,8 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/agent"
 	"triton/pkg/modelconfig/extension"
+	"triton/pkg/modelconfig/modelfile"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo"
 )
@@ -35,15 +37,31 @@ var (
 	ruleBadVersion       = repo.Rule{ID: "TRN502", Severity: repo.Warning, Doc: "version directories are named by plain numbers"}
 	ruleMissingVersion   = repo.Rule{ID: "TRN503", Severity: repo.Warning, Doc: "the versions that version_policy names exist"}
 	ruleModelFile        = repo.Rule{ID: "TRN510", Severity: repo.Error, Doc: "every served version has its model file"}
-	ruleLabels           = repo.Rule{ID: "TRN511", Severity: repo.Error, Doc: "label files exist inside the model's directory"}
 	ruleLabelCount       = repo.Rule{ID: "TRN512", Severity: repo.Warning, Doc: "a label file has one label per class"}
-	ruleWarmup           = repo.Rule{ID: "TRN513", Severity: repo.Error, Doc: "warm-up data files exist in warmup/"}
 	ruleExternal         = repo.Rule{ID: "TRN514", Severity: repo.Error, Doc: "the weight files that an ONNX file names exist"}
 	ruleGraphFile        = repo.Rule{ID: "TRN610", Severity: repo.Error, Doc: "ONNX files can be read"}
 	ruleIncomplete       = repo.Rule{ID: "TRN611", Severity: repo.Error, Doc: "the ONNX graph can complete the configuration"}
 	ruleMissingComposing = repo.Rule{ID: "TRN710", Severity: repo.Error, Doc: "the composing models of an ensemble are in its repository"}
 	ruleCycle            = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not one of its own composing models"}
 	ruleStepVersion      = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
+	ruleUTF8             = repo.Rule{ID: "TRN003", Severity: repo.Warning, Doc: "config.pbtxt is text in UTF-8"}
+	ruleLargestPreferred = repo.Rule{ID: "TRN317", Severity: repo.Note, Doc: "the largest preferred batch size is max_batch_size"}
+	ruleLengths          = repo.Rule{ID: "TRN318", Severity: repo.Note, Doc: "requests whose inputs differ in size can share a batch"}
+	ruleManyInstances    = repo.Rule{ID: "TRN414", Severity: repo.Note, Doc: "a model has no more CPU instances than the machine has processors"}
+	ruleUnserved         = repo.Rule{ID: "TRN504", Severity: repo.Note, Doc: "a model with several versions has a version_policy"}
+	rulePointer          = repo.Rule{ID: "TRN515", Severity: repo.Error, Doc: "model files are not pointers of Git LFS"}
+	ruleMisplaced        = repo.Rule{ID: "TRN516", Severity: repo.Warning, Doc: "config.pbtxt is beside the version directories, the model file in them"}
+	ruleEmptyFile        = repo.Rule{ID: "TRN517", Severity: repo.Warning, Doc: "model files are not empty"}
+	ruleLibrary          = repo.Rule{ID: "TRN518", Severity: repo.Warning, Doc: "the libraries of custom operations exist"}
+	ruleNoWeights        = repo.Rule{ID: "TRN519", Severity: repo.Note, Doc: "the model files are there, unless they are left out on purpose"}
+	ruleNoWarmup         = repo.Rule{ID: "TRN520", Severity: repo.Note, Doc: "models on a GPU have warm-up samples"}
+	ruleFamily           = repo.Rule{ID: "TRN802", Severity: repo.Warning, Doc: "metric families are those whose buckets a model may set"}
+	ruleFrameworkFile    = repo.Rule{ID: "TRN620", Severity: repo.Warning, Doc: "TorchScript, SavedModel and OpenVINO files can be read"}
+	ruleFrameworkName    = repo.Rule{ID: "TRN621", Severity: repo.Warning, Doc: "every input and output is one of the TorchScript, SavedModel or OpenVINO model's"}
+	ruleFrameworkType    = repo.Rule{ID: "TRN622", Severity: repo.Warning, Doc: "data_type is the element type of the SavedModel or OpenVINO model"}
+	ruleFrameworkDims    = repo.Rule{ID: "TRN623", Severity: repo.Warning, Doc: "dims (or reshape) are the shape of the SavedModel or OpenVINO model"}
+	ruleStepFails        = repo.Rule{ID: "TRN713", Severity: repo.Error, Doc: "the composing models of an ensemble load"}
+	ruleElsewhere        = repo.Rule{ID: "TRN109", Severity: repo.Note, Doc: "this server has the backend, not only NVIDIA's"}
 	ruleNoEffect         = repo.Rule{ID: modelconfig.NoEffectRule().ID, Severity: repo.Note, Doc: modelconfig.NoEffectRule().Doc}
 	rulePython           = repo.Rule{ID: "TRN901", Severity: repo.Error, Doc: "the file of a Python model is correct Python"}
 	rulePythonClass      = repo.Rule{ID: "TRN902", Severity: repo.Error, Doc: "a Python model has a class TritonPythonModel with a method execute"}
@@ -58,11 +76,12 @@ func Rules() []repo.Rule {
 	list := []repo.Rule{
 		ruleSyntax, ruleUnreadable, ruleName, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooManyThreads, ruleAllGPUs, ruleAutoGPU,
-		ruleNoVersion, ruleBadVersion, ruleMissingVersion, ruleModelFile, ruleLabels, ruleLabelCount, ruleWarmup, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleNoEffect, ruleParameter,
+		ruleNoVersion, ruleBadVersion, ruleMissingVersion, ruleModelFile, ruleLabelCount, ruleExternal,
+		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleFrameworkFile, ruleFrameworkName, ruleFrameworkType, ruleFrameworkDims, ruleElsewhere, ruleUTF8, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
+		rulePointer, ruleMisplaced, ruleEmptyFile, ruleLibrary, ruleNoWeights, ruleNoWarmup, ruleFamily, ruleNoEffect, ruleParameter,
 		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped,
 	}
-	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), autofill.Rules()) {
+	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), requirement.Rules(), modelfile.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
 	}
 	slices.SortFunc(list, func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) })

@@ -48,11 +48,15 @@ func (r *run) trees() {
 	for _, v := range r.served {
 		found := false
 		for _, file := range files {
-			_, err := os.Stat(filepath.Join(v.path, file))
-			found = found || err == nil
+			if path := filepath.Join(v.path, file); isPointer(path) {
+				found = true
+				r.modelFile(path)
+			} else if _, err := os.Stat(path); err == nil {
+				found = true
+			}
 		}
 		if !found {
-			r.addFile(ruleModelFile, v.path, "the model file is missing: "+strings.Join(files, " or "), "put it there, or name another with default_model_filename")
+			r.lacksWeights(ruleModelFile, v.path, "the model file is missing: "+strings.Join(files, " or "), "put it there, or name another with default_model_filename")
 		}
 	}
 }

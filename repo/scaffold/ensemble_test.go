@@ -18,7 +18,7 @@ func repository(t *testing.T, configs map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range configs {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "1"), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "config.pbtxt"), []byte("backend: \"identity\"\n"+text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "config.pbtxt"), []byte("backend: \"query\"\n"+text), 0o600))
 	}
 	return dir
 }

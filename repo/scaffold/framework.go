@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"triton/pkg/framework"
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 )
@@ -29,9 +30,29 @@ type namedTensor struct {
 	unknown bool
 }
 
-// unknownRank returns a tensor of unknown rank.
-func unknownRank(name string, kind inferencepb.DataType) namedTensor {
-	return namedTensor{name, kind, []int64{-1}, true}
+// describeFramework reads a SavedModel's folder, a TorchScript archive or an OpenVINO IR.
+func describeFramework(file string) (*described, error) {
+	m, err := framework.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{"pytorch": "model.pt", "openvino": "model.xml", "tensorflow": "model.savedmodel"}
+	d := &described{
+		backend: m.Backend, platform: m.Platform, inputs: namedTensors(m.Inputs), outputs: namedTensors(m.Outputs),
+		parameters: m.Parameters, files: []placement{{file, names[m.Backend]}}, notes: m.Notes,
+	}
+	if m.Weights != "" {
+		d.files = append(d.files, placement{m.Weights, "model.bin"})
+	}
+	return d, nil
+}
+
+func namedTensors(all []framework.Tensor) []namedTensor {
+	var list []namedTensor
+	for _, t := range all {
+		list = append(list, namedTensor{t.Name, t.Type, t.Dims, t.Unknown})
+	}
+	return list
 }
 
 // tensors returns the inputs and the outputs.

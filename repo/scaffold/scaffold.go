@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"triton/pkg/framework"
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
@@ -58,7 +59,7 @@ type Model struct {
 // Read describes the model of a file, by its name or its content, or of a SavedModel's folder. It
 // writes nothing.
 func Read(file string, o Options) (*Model, error) {
-	if filepath.Base(file) == savedModelFile {
+	if filepath.Base(file) == framework.SavedModelFile {
 		file = filepath.Dir(file)
 	}
 	if o.Name == "" {
@@ -91,15 +92,13 @@ func Read(file string, o Options) (*Model, error) {
 // describer returns the reader for the format of a file; nil for ONNX.
 func describer(file string) (func(string) (*described, error), error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return describeSavedModel, nil
+		return describeFramework, nil
 	}
 	switch filepath.Ext(file) {
 	case ".onnx":
 		return nil, nil
-	case ".pt":
-		return describeTorchScript, nil
-	case ".xml":
-		return describeOpenVINO, nil
+	case ".pt", ".xml":
+		return describeFramework, nil
 	case ".pkl", ".joblib":
 		return describeEstimator, nil
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -22,7 +23,7 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	if config.GetBackend() == "" {
 		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", v.model)
 	}
-	chosen, err := b.findBackend(&config, v.model, v.dir, s.Folder.Dir)
+	chosen, err := b.findBackend(&config, v.dir, s.Folder.Dir)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	if v.fingerprint != nil {
 		v.fingerprint.Complete(v.model, v.versionText, v.config)
 	}
-	v.check = validation.New(requestConfig(v.config, v.extensions))
+	v.check = validation.New(v.extensions.RequestConfig(v.config))
 	v.metadata = Describe(v.config, v.versionText)
 	v.stats = stats.New(v.config, v.versionText, b.opts.Stats)
 	placements, err := b.placements(v.config)
@@ -120,7 +121,7 @@ func (b *Builder) completeInstanceGroups(impl backend.Backend, c *modelconfig.Co
 		placeOnCPU(c, machine)
 	}
 	c.NormalizeInstanceGroups(machine)
-	return c.First(c.ValidateInstanceGroups(machine))
+	return c.First(slices.Concat(c.ValidateInstanceGroups(machine), c.ValidatePassive()))
 }
 
 // placeOnCPU places the instances without a kind on the CPU. Instances for a GPU stay: the

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
@@ -19,21 +17,6 @@ import (
 func extensions(c *modelconfig.Config) (extension.Settings, error) {
 	s, found := extension.Read(c)
 	return s, c.First(found)
-}
-
-// requestConfig returns the configuration that requests are checked against. An input that
-// length buckets fill with a mask is optional.
-func requestConfig(c *inferencepb.ModelConfig, s extension.Settings) *inferencepb.ModelConfig {
-	if s.Lengths == nil || s.Lengths.Mask == nil {
-		return c
-	}
-	c = proto.CloneOf(c)
-	for _, in := range c.GetInput() {
-		if in.GetName() == s.Lengths.Mask.Name {
-			in.Optional = true
-		}
-	}
-	return c
 }
 
 // setObservers sets the observers of the batches of a version with a queue: the adaptive queue

@@ -64,8 +64,8 @@ func TestFindBackend(t *testing.T) {
 		{"mine", "../plain/libtriton_x.so", "backend library name '../plain/libtriton_x.so' escapes backend directory '$/mine', for model 'm', check model config runtime field", ""},
 		{"plain", "libtriton_x.so", "the backend library $/plain/libtriton_x.so of model 'm' cannot be opened: this server does not run backends that are shared libraries", ""},
 	} {
-		config := modelconfig.New("", &inferencepb.ModelConfig{Backend: c.backend, Runtime: c.runtime})
-		f, err := b.findBackend(config, "m", "v", "d")
+		config := modelconfig.New("", &inferencepb.ModelConfig{Name: "m", Backend: c.backend, Runtime: c.runtime})
+		f, err := b.findBackend(config, "v", "d")
 		want := strings.ReplaceAll(c.want, "$", dir)
 		if c.settings == "" {
 			require.EqualError(t, err, want)
@@ -85,6 +85,6 @@ func TestFindBackend(t *testing.T) {
 		require.Equal(t, c.backend == "packed", archive == filepath.Join(dir, "packed", "pb_exec_env_model.py.tar.gz"), c)
 	}
 	b.opts.Backends = nil
-	_, err := b.findBackend(modelconfig.New("", &inferencepb.ModelConfig{Backend: "mine"}), "m")
+	_, err := b.findBackend(modelconfig.New("", &inferencepb.ModelConfig{Backend: "mine"}))
 	require.EqualError(t, err, "the backend 'mine' in "+dir+"/mine is written in Python, which this program does not run")
 }

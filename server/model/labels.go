@@ -6,23 +6,21 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/status"
+	"triton/pkg/modelconfig/modelfile"
 )
 
 // readLabels reads the class names of the outputs that have a label file.
 func readLabels(dir string, c *inferencepb.ModelConfig) (map[string][]string, error) {
+	if err := modelconfig.FirstError(modelfile.Labels(modelconfig.New("", c), dir)); err != nil {
+		return nil, err
+	}
 	labels := map[string][]string{}
 	for _, out := range c.GetOutput() {
 		file := out.GetLabelFilename()
 		if file == "" {
 			continue
 		}
-		if !filepath.IsLocal(file) {
-			return nil, status.New(status.Unsupported, "label file path '%s' for output '%s' in model '%s' is outside model directory",
-				filepath.Join(dir, file), out.GetName(), c.GetName())
-		}
-		path := filepath.Join(dir, file)
-		text, err := modelconfig.ReadText(path)
+		text, err := modelconfig.ReadText(filepath.Join(dir, file))
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 // samples reads the requests that each new instance of a version runs first; nil: none.
 func (b *Builder) samples(v *LoadedVersion) (*warmup.Plan, error) {
 	return warmup.Read(warmup.Options{
-		Config: v.config, Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log,
+		Config: v.extensions.RequestConfig(v.config), Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log,
 		Check: func(r *infer.Request) error {
 			r.ModelName, r.ModelVersion, r.Pool = v.model, v.versionText, v.pool
 			return v.check.Check(r)

@@ -1,21 +1,16 @@
 package warmup
 
 import (
-	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
-// dataFolder is the folder of a model's directory with the data files.
-const dataFolder = "warmup"
-
-// data returns the bytes of an input.
+// data returns the bytes of an input, which was checked.
 func (p *Plan) data(in *input, from *inferencepb.ModelWarmup_Input) (*tensor.Buffer, error) {
 	like := in.dataType
 	if like == tensor.Bytes {
@@ -26,14 +21,12 @@ func (p *Plan) data(in *input, from *inferencepb.ModelWarmup_Input) (*tensor.Buf
 		return nil, status.New(status.InvalidArg, "warmup setting for input '%s': shape %v: %w", in.name, in.shape, err)
 	}
 	switch from.GetInputDataType().(type) {
-	case *inferencepb.ModelWarmup_Input_ZeroData:
-		return p.buffer(in, size, zero)
 	case *inferencepb.ModelWarmup_Input_RandomData:
 		return p.buffer(in, size, random)
 	case *inferencepb.ModelWarmup_Input_InputDataFile:
 		return p.file(in, size, from.GetInputDataFile())
 	}
-	return nil, status.New(status.InvalidArg, "[request id: <id_unknown>] warmup setting expects input '%s' to have input_data_type set", in.name)
+	return p.buffer(in, size, zero)
 }
 
 func (p *Plan) buffer(in *input, size int64, fill func(tensor.DataType, []byte)) (*tensor.Buffer, error) {
@@ -64,17 +57,13 @@ func random(d tensor.DataType, mem []byte) {
 
 // file reads the beginning of a data file or, for strings, all of it.
 func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) {
-	f, length, err := open(p.opts.Dir, name)
+	f, length, err := modelfile.OpenWarmup(p.opts.Dir, name)
 	if err != nil {
-		return nil, status.New(status.Internal, "failed to open text file for read %s: %s", filepath.Join(p.opts.Dir, dataFolder)+"/"+name, status.Strerror(err))
+		return nil, err
 	}
 	defer f.Close()
-	switch {
-	case in.dataType == tensor.Bytes:
+	if in.dataType == tensor.Bytes {
 		size = length
-	case length < size:
-		return nil, status.New(status.InvalidArg,
-			"[request id: <id_unknown>] warmup setting expects %d bytes, but the data provided from %sonly has %d bytes", size, name, length)
 	}
 	var failed error
 	buf, err := p.buffer(in, size, func(_ tensor.DataType, mem []byte) { _, failed = io.ReadFull(f, mem) })
@@ -83,26 +72,4 @@ func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) 
 		err = status.New(status.Internal, "reading warm-up data file %s: %w", name, failed)
 	}
 	return buf, err
-}
-
-// open opens a regular file in the model's directory.
-func open(dir, name string) (*os.File, int64, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer root.Close()
-	path := filepath.Join(dataFolder, name)
-	info, err := root.Stat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, errors.New("not a file")
-	}
-	f, err := root.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
 }

@@ -10,7 +10,8 @@ import (
 	"slices"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/status"
+	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 )
@@ -49,6 +50,9 @@ type input struct {
 // Read makes all samples except those with batch size 0. The plan is nil when there are
 // none. The errors are Triton's and fail the load.
 func Read(o Options) (*Plan, error) {
+	if err := modelconfig.FirstError(modelfile.Warmup(modelconfig.New("", o.Config), o.Dir)); err != nil {
+		return nil, err
+	}
 	p := &Plan{opts: o}
 	for _, w := range o.Config.GetModelWarmup() {
 		if w.GetBatchSize() == 0 {
@@ -86,9 +90,6 @@ func (p *Plan) read(s *sample, w *inferencepb.ModelWarmup) error {
 func (p *Plan) input(name string, from *inferencepb.ModelWarmup_Input) (input, error) {
 	in := input{name: name, dataType: tensor.DataType(from.GetDataType())}
 	in.extra = !slices.ContainsFunc(p.opts.Config.GetInput(), func(i *inferencepb.ModelInput) bool { return i.GetName() == name })
-	if slices.ContainsFunc(from.GetDims(), func(d int64) bool { return d < 0 }) {
-		return in, status.New(status.InvalidArg, "warmup setting expects all variable-size dimensions are specified for input '%s'", name)
-	}
 	if p.opts.Config.GetMaxBatchSize() > 0 {
 		in.shape = append(in.shape, 1)
 	}

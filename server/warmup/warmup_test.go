@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,11 @@ func testOptions(t *testing.T, config string) (warmup.Options, *tensor.Pool) {
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "warmup", "away")))
 	c, err := modelconfig.Parse("config.pbtxt", []byte(`name: "m" max_batch_size: 8 input { name: "IN" data_type: TYPE_FP32 dims: -1 }`+config))
 	require.NoError(t, err)
+	if len(c.ModelWarmup) > 0 { // the first sample fits the model
+		if in := c.ModelWarmup[0].Inputs["IN"]; in != nil {
+			c.Input[0].DataType, c.Input[0].Dims = in.DataType, slices.Repeat([]int64{-1}, len(in.Dims))
+		}
+	}
 	pool := tensor.NewPool()
 	return warmup.Options{
 		Config: c.ModelConfig, Dir: dir, Pool: pool, Log: slog.New(slog.DiscardHandler),
@@ -91,7 +97,7 @@ func TestSamples(t *testing.T) {
 		"strings of a file":     {sample(`data_type: TYPE_STRING dims: 2 input_data_file: "s"`), []string{`IN[1,2]="\x02\x00\x00\x00ab\x03\x00\x00\x00cde"`}},
 		"two rows, three times": {`model_warmup { name: "w" batch_size: 2 count: 3 inputs { key: "IN" value { data_type: TYPE_INT8 dims: 1 zero_data: true } } }`, []string{`IN[1,1]="\x00" IN[1,1]="\x00"`, `IN[1,1]="\x00" IN[1,1]="\x00"`, `IN[1,1]="\x00" IN[1,1]="\x00"`}},
 		"a control":             {sample(`data_type: TYPE_INT8 dims: 1 zero_data: true } } inputs { key: "START" value { data_type: TYPE_INT8 dims: 1 zero_data: true`), []string{`IN[1,1]="\x00" +START[1,1]="\x00"`}},
-		"several samples":       {sample(`data_type: TYPE_INT8 dims: 1 zero_data: true`) + sample(`data_type: TYPE_FP32 dims: 1 input_data_file: "f"`), []string{`IN[1,1]="\x00"`, `IN[1,1]="0123"`}},
+		"several samples":       {sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`) + sample(`data_type: TYPE_FP32 dims: 1 input_data_file: "f"`), []string{`IN[1,1]="\x00\x00\x00\x00"`, `IN[1,1]="0123"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -176,7 +182,7 @@ func TestRunFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, pool := testOptions(t, fmt.Sprintf(`model_warmup { name: "zero sample" batch_size: %d inputs { key: "IN" value { data_type: TYPE_INT8 dims: 1 zero_data: true } } }`, test.rows)+
+			o, pool := testOptions(t, fmt.Sprintf(`model_warmup { name: "zero sample" batch_size: %d inputs { key: "IN" value { data_type: TYPE_FP32 dims: 1 zero_data: true } } }`, test.rows)+
 				sample(`data_type: TYPE_FP32 dims: 1 zero_data: true`))
 			p, err := warmup.Read(o)
 			require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
+	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo/example"
 	"triton/repo/lint"
@@ -25,7 +26,19 @@ type lintOptions struct {
 	output   output.Options
 	severity string
 	rules    bool
+	gpus     int
 	config   string
+}
+
+// linter returns the options of the linter.
+func (o *lintOptions) linter() lint.Options {
+	if o.gpus >= 0 {
+		o.Machine = &modelconfig.Machine{}
+		for i := range o.gpus {
+			o.Machine.GPUs = append(o.Machine.GPUs, int32(i))
+		}
+	}
+	return o.Options
 }
 
 func (o *lintOptions) bind(f *flags.Set) {
@@ -35,6 +48,10 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.BoolVar(&o.rules, "rules", false, "list the rules and exit")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.StringSliceVar(&o.Backends, "backends", nil, "names of the backends that the server has; a model that needs another is an error (default: those of this program, and a note for others of NVIDIA's)")
+	f.StringVar(&o.BackendDirectory, "backend-directory", "", "the server's backend-directory: its folders with a model.py are backends")
+	f.IntVar(&o.gpus, "gpus", -1, "number of GPUs of the machine that will serve; -1: not known, and every GPU that a configuration names is there")
+	f.BoolVar(&o.NoWeights, "no-weights", false, "model files are left out on purpose: one note instead of an error for each model")
 	f.StringVar(&o.Python, "python", "python3", "interpreter that reads model.py, without running it; empty skips the rules about Python models")
 	f.StringVar(&o.config, "config", "", configUsage)
 }

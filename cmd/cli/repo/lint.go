@@ -38,7 +38,7 @@ command line is wrong or a path cannot be read.`,
 		"output":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
 		"format":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
 		"severity": complete.Values("note", "warning", "error"),
-		"cpus":     complete.Nothing, "default-max-batch-size": complete.Nothing,
+		"cpus":     complete.Nothing, "gpus": complete.Nothing, "backends": complete.Nothing, "default-max-batch-size": complete.Nothing,
 	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := f.FillCommand(o.config); err != nil {
@@ -77,7 +77,7 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 		all = append(all, models...)
 	}
 	r.Models = len(all)
-	for _, f := range lint.Check(all, o.Options) {
+	for _, f := range lint.Check(all, o.linter()) {
 		if f.Severity >= minSeverity {
 			r.Findings = append(r.Findings, f)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/spelling"
@@ -70,6 +72,21 @@ func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
 	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process()}
 	return s, r.found
+}
+
+// RequestConfig returns the configuration that requests are checked against. An input that
+// length buckets fill with a mask is optional.
+func (s Settings) RequestConfig(c *inferencepb.ModelConfig) *inferencepb.ModelConfig {
+	if s.Lengths == nil || s.Lengths.Mask == nil {
+		return c
+	}
+	c = proto.CloneOf(c)
+	for _, in := range c.GetInput() {
+		if in.GetName() == s.Lengths.Mask.Name {
+			in.Optional = true
+		}
+	}
+	return c
 }
 
 type reader struct {

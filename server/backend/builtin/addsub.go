@@ -3,7 +3,6 @@ package builtin
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"sync"
 
 	"triton/pkg/inferencepb"
@@ -27,46 +26,10 @@ var (
 
 // Load checks the configuration.
 func (DistributedAddSub) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	if err := checkAddSub(spec.Config); err != nil {
+	if err := check("distributed_addsub", spec.Config); err != nil {
 		return nil, err
 	}
 	return &addSubModel{spec: spec}, nil
-}
-
-func checkAddSub(cfg *inferencepb.ModelConfig) error {
-	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	if len(ins) != 2 {
-		return status.New(status.InvalidArg, "model must have two inputs")
-	}
-	if len(outs) != 2 {
-		return status.New(status.InvalidArg, "model must have two outputs")
-	}
-	v := expectation{}
-	for k := range ins {
-		if len(ins[k].GetDims()) != 1 {
-			v.fail("model must have input of one-dimensional shape")
-		}
-		if !tensor.Shape(ins[k].GetDims()).Equal(ins[0].GetDims()) {
-			v.fail("model must have consistent shape for all tensors")
-		}
-		v.int32At("input", "INPUT", k, ins[k])
-		if !tensor.Shape(outs[k].GetDims()).Equal(ins[0].GetDims()) {
-			v.fail("model must have consistent shape for all tensors")
-		}
-		v.int32At("output", "OUTPUT", k, outs[k])
-	}
-	return v.err
-}
-
-// int32At checks that value number k has type INT32 and the name that prefix and k
-// make.
-func (e *expectation) int32At(kind, prefix string, k int, v value) {
-	if v.GetDataType() != inferencepb.DataType_TYPE_INT32 {
-		e.fail("model %s must have TYPE_INT32 data-type", kind)
-	}
-	if name := fmt.Sprint(prefix, k); v.GetName() != name {
-		e.fail("model %s must be named '%s' at index %d", kind, name, k)
-	}
 }
 
 type addSubModel struct {

@@ -30,34 +30,20 @@ var (
 
 // Load checks the configuration.
 func (DynaSequence) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	delay, err := intParameter(spec.Config, "execute_delay_ms")
-	if err != nil {
+	if err := check("dyna_sequence", spec.Config); err != nil {
 		return nil, err
 	}
-	id, err := checkDyna(spec.Config)
-	if err != nil {
-		return nil, err
-	}
-	return &dynaModel{spec, time.Duration(delay) * time.Millisecond, id}, nil
+	return &dynaModel{spec, time.Duration(count(spec.Config, "execute_delay_ms")) * time.Millisecond, idType(spec.Config)}, nil
 }
 
-// checkDyna checks the configuration and returns the type of the correlation IDs.
-func checkDyna(cfg *inferencepb.ModelConfig) (inferencepb.DataType, error) {
-	controls := cfg.GetSequenceBatching().GetControlInput()
-	var id *inferencepb.ModelSequenceBatching_ControlInput
-	for _, c := range controls {
+// idType returns the type of the correlation IDs.
+func idType(cfg *inferencepb.ModelConfig) (d inferencepb.DataType) {
+	for _, c := range cfg.GetSequenceBatching().GetControlInput() {
 		if c.GetName() == "CORRID" {
-			id = c
+			d = c.GetControl()[0].GetDataType()
 		}
 	}
-	if len(controls) != 4 || id == nil || len(id.GetControl()) == 0 {
-		return 0, status.New(status.InvalidArg, "'START', 'END, 'READY' and 'CORRID' must be configured as the control inputs")
-	}
-	d := id.GetControl()[0].GetDataType()
-	if d != inferencepb.DataType_TYPE_UINT64 && d != inferencepb.DataType_TYPE_STRING {
-		return 0, status.New(status.InvalidArg, "model CORRID control input must have TYPE_UINT64 or TYPE_STRING data-type")
-	}
-	return d, checkVectors(cfg)
+	return d
 }
 
 type dynaModel struct {

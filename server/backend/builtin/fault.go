@@ -33,10 +33,7 @@ var _ backend.Backend = Fault{}
 
 // Load reads the faults.
 func (Fault) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
-	if err := errorParameter(spec.Config, "load_error"); err != nil {
-		return nil, err
-	}
-	m, err := load(ctx, spec)
+	m, err := load(ctx, "fault", spec)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +51,7 @@ func (Fault) Load(ctx context.Context, spec backend.Spec) (backend.Model, error)
 		{"stuck", &f.stuck},
 		{"late", &f.late},
 	} {
-		if *p.every, err = intParameter(spec.Config, p.name); err != nil {
-			return nil, err
-		}
+		*p.every = count(spec.Config, p.name)
 	}
 	return f, nil
 }

@@ -6,7 +6,6 @@ package builtin
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -36,7 +35,7 @@ var (
 
 // Load checks the configuration.
 func (Identity) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
-	return load(ctx, spec)
+	return load(ctx, "identity", spec)
 }
 
 type model struct {
@@ -59,86 +58,34 @@ type pair struct {
 	from, to tensor.Shape
 }
 
-func load(ctx context.Context, spec backend.Spec) (*model, error) {
+func load(ctx context.Context, name string, spec backend.Spec) (*model, error) {
 	cfg := spec.Config
-	m := &model{pool: spec.Pool, batching: cfg.GetMaxBatchSize() > 0}
-	var err error
-	if m.pairs, err = pairs(cfg); err != nil {
+	if err := check(name, cfg); err != nil {
 		return nil, err
 	}
-	delay, err := intParameter(cfg, "execute_delay_ms")
-	if err != nil {
-		return nil, err
+	m := &model{
+		pool: spec.Pool, batching: cfg.GetMaxBatchSize() > 0, pairs: pairs(cfg),
+		delay: time.Duration(count(cfg, "execute_delay_ms")) * time.Millisecond, multiplier: count(cfg, "instance_wise_delay_multiplier"),
 	}
-	m.delay = time.Duration(delay) * time.Millisecond
-	if m.multiplier, err = intParameter(cfg, "instance_wise_delay_multiplier"); err != nil {
-		return nil, err
-	}
-	creation, err := intParameter(cfg, "creation_delay_sec")
-	if err != nil {
-		return nil, err
-	}
+	creation := count(cfg, "creation_delay_sec")
 	return m, pause(ctx, time.Duration(creation)*time.Second, func() bool { return false })
 }
 
-func intParameter(cfg *inferencepb.ModelConfig, name string) (int64, error) {
-	text := cfg.GetParameters()[name].GetStringValue()
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 0 {
-		return 0, status.New(status.InvalidArg, "parameter '%s' must be a number that is not negative, got '%s'", name, text)
-	}
-	return n, nil
-}
-
-func pairs(cfg *inferencepb.ModelConfig) ([]pair, error) {
-	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	if len(ins) != len(outs) {
-		return nil, status.New(status.InvalidArg, "model configuration must have equal input/output pairs")
-	}
+// pairs returns the pairs of a configuration that was checked.
+func pairs(cfg *inferencepb.ModelConfig) []pair {
 	byIndex := map[string]*inferencepb.ModelInput{}
-	for i, in := range ins {
-		index, ok := strings.CutPrefix(in.GetName(), "INPUT")
-		if !ok {
-			return nil, status.New(status.InvalidArg, "expected input name to follow INPUT<index> pattern, got '%s'", in.GetName())
-		}
-		if !strings.HasPrefix(outs[i].GetName(), "OUTPUT") {
-			return nil, status.New(status.InvalidArg, "expected output name to follow OUTPUT<index> pattern, got '%s'", outs[i].GetName())
-		}
-		byIndex[index] = in
+	for _, in := range cfg.GetInput() {
+		byIndex[strings.TrimPrefix(in.GetName(), "INPUT")] = in
 	}
 	var all []pair
-	for _, out := range outs {
-		in := byIndex[strings.TrimPrefix(out.GetName(), "OUTPUT")]
-		if in == nil {
-			return nil, status.New(status.InvalidArg, "expected input and output indices to match")
-		}
-		p, err := newPair(in, out)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
+	for _, out := range cfg.GetOutput() {
+		all = append(all, newPair(byIndex[strings.TrimPrefix(out.GetName(), "OUTPUT")], out))
 	}
-	return all, nil
+	return all
 }
 
-func newPair(in *inferencepb.ModelInput, out *inferencepb.ModelOutput) (pair, error) {
-	if in.GetDataType() != out.GetDataType() {
-		return pair{}, status.New(status.InvalidArg, "expected input and output datatype to match, got %s and %s", in.GetDataType(), out.GetDataType())
-	}
+func newPair(in *inferencepb.ModelInput, out *inferencepb.ModelOutput) pair {
 	from, to := tensor.Shape(in.GetDims()), tensor.Shape(out.GetDims())
-	a, b := from, to
-	if in.GetReshape() != nil {
-		a = in.GetReshape().GetShape()
-	}
-	if out.GetReshape() != nil {
-		b = out.GetReshape().GetShape()
-	}
-	if !a.Equal(b) {
-		return pair{}, status.New(status.InvalidArg, "expected input and output shape to match, got %s and %s", a, b)
-	}
 	p := pair{
 		in: in.GetName(), out: out.GetName(),
 		dataType: tensor.DataType(out.GetDataType()), optional: in.GetOptional(), dims: to,
@@ -146,7 +93,7 @@ func newPair(in *inferencepb.ModelInput, out *inferencepb.ModelOutput) (pair, er
 	if !from.Equal(to) {
 		p.from, p.to = from, to
 	}
-	return p, nil
+	return p
 }
 
 func (m *model) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {

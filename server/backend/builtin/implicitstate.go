@@ -3,7 +3,6 @@ package builtin
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"unsafe"
 
 	"triton/pkg/inferencepb"
@@ -32,10 +31,8 @@ var (
 
 // Load checks the configuration.
 func (ImplicitState) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	names := controlNames(spec.Config)
-	known := func(name string) bool { return slices.Contains([]string{"START", "END", "READY"}, name) }
-	if len(names) != 3 || !slices.ContainsFunc(names, known) {
-		return nil, status.New(status.InvalidArg, "'START', 'END, and 'READY' must be configured as the control inputs")
+	if err := check("implicit_state", spec.Config); err != nil {
+		return nil, err
 	}
 	return &implicitModel{spec: spec, single: singleBuffer(spec.Config)}, nil
 }

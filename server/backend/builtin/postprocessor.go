@@ -37,7 +37,7 @@ type postprocessor struct {
 
 // Load checks the configuration.
 func (Postprocessor) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	if err := checkPostprocessor(spec.Config); err != nil {
+	if err := check("postprocessor", spec.Config); err != nil {
 		return nil, err
 	}
 	p := &postprocessor{spec: spec}
@@ -47,31 +47,6 @@ func (Postprocessor) Load(_ context.Context, spec backend.Spec) (backend.Model, 
 		}
 	}
 	return p, nil
-}
-
-func checkPostprocessor(cfg *inferencepb.ModelConfig) error {
-	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	v := expectation{}
-	if v.oneOrTwo(ins, outs); v.err != nil {
-		return v.err
-	}
-	v.dataType("input", "FP32", ins[0])
-	if len(ins[0].GetDims()) != 1 {
-		v.fail("expected input shape to have one dimension, got %s", tensor.Shape(ins[0].GetDims()))
-	}
-	for _, out := range outs {
-		switch out.GetDataType() {
-		case inferencepb.DataType_TYPE_STRING:
-			v.single(out.GetName(), out)
-		case inferencepb.DataType_TYPE_FP32:
-			if a, b := tensor.Shape(ins[0].GetDims()), tensor.Shape(out.GetDims()); !a.Equal(b) {
-				v.fail("expected %s shape to be %s, got %s", out.GetName(), a, b)
-			}
-		default:
-			v.fail("expected %s datatype to be STRING or FP32, got %s", out.GetName(), out.GetDataType())
-		}
-	}
-	return v.err
 }
 
 func (p *postprocessor) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {

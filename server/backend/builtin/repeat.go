@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -25,46 +24,10 @@ var (
 
 // Load checks the configuration.
 func (Repeat) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	if spec.Config.GetMaxBatchSize() != 0 {
-		return nil, status.New(status.InvalidArg, "repeat backend only supports models with max_batch_size == 0")
-	}
-	if err := checkRepeat(spec.Config); err != nil {
+	if err := check("repeat", spec.Config); err != nil {
 		return nil, err
 	}
 	return &repeatModel{spec}, nil
-}
-
-func checkRepeat(cfg *inferencepb.ModelConfig) error {
-	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	if len(ins) != 3 {
-		return status.New(status.InvalidArg, "expected 3 inputs, got %d", len(ins))
-	}
-	if len(outs) != 2 {
-		return status.New(status.InvalidArg, "expected 2 outputs, got %d", len(outs))
-	}
-	in, delay, wait, out, idx := ins[0], ins[1], ins[2], outs[0], outs[1]
-	v := expectation{}
-	v.name("first input", "IN", in)
-	v.name("second input", "DELAY", delay)
-	v.name("third input", "WAIT", wait)
-	v.name("first output", "OUT", out)
-	v.name("second output", "IDX", idx)
-	shape := tensor.Shape(in.GetDims())
-	if len(shape) != 1 {
-		v.fail("expected IN shape to have one dimension, got %s", shape)
-	}
-	if other := tensor.Shape(delay.GetDims()); !shape.Equal(other) {
-		v.fail("expected IN and DELAY shape to match, got %s and %s", shape, other)
-	}
-	v.single("WAIT", wait)
-	v.single("OUT", out)
-	v.single("IDX", idx)
-	v.dataType("IN", "INT32", in)
-	v.dataType("DELAY", "UINT32", delay)
-	v.dataType("WAIT", "UINT32", wait)
-	v.dataType("OUT", "INT32", out)
-	v.dataType("IDX", "UINT32", idx)
-	return v.err
 }
 
 type repeatModel struct{ spec backend.Spec }

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"triton/pkg/status"
@@ -25,18 +24,10 @@ var (
 
 // Load checks the configuration.
 func (Sequence) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	delay, err := intParameter(spec.Config, "execute_delay_ms")
-	if err != nil {
+	if err := check("sequence", spec.Config); err != nil {
 		return nil, err
 	}
-	names := controlNames(spec.Config)
-	slices.Sort(names)
-	if !slices.Equal(names, []string{"READY", "START"}) {
-		return nil, status.New(status.InvalidArg, "'START' and 'READY' must be configured as the control inputs")
-	}
-	if err := checkVectors(spec.Config); err != nil {
-		return nil, err
-	}
+	delay := count(spec.Config, "execute_delay_ms")
 	return &sequenceModel{spec, time.Duration(delay) * time.Millisecond}, nil
 }
 

@@ -30,7 +30,7 @@ var (
 
 // Load checks the configuration.
 func (Square) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	if err := checkSquare(spec.Config); err != nil {
+	if err := check("square", spec.Config); err != nil {
 		return nil, err
 	}
 	m := &squareModel{spec: spec}
@@ -44,24 +44,6 @@ func (Square) Load(_ context.Context, spec backend.Spec) (backend.Model, error) 
 		*to = intOrZero(spec.Log, spec.Config, name)
 	}
 	return m, nil
-}
-
-func checkSquare(cfg *inferencepb.ModelConfig) error {
-	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	if len(ins) != 1 {
-		return status.New(status.InvalidArg, "expected 1 input, got %d", len(ins))
-	}
-	if len(outs) != 1 {
-		return status.New(status.InvalidArg, "expected 1 output, got %d", len(outs))
-	}
-	v := expectation{}
-	v.name("first input", "IN", ins[0])
-	v.name("first output", "OUT", outs[0])
-	v.single("IN", ins[0])
-	v.single("OUT", outs[0])
-	v.dataType("IN", "INT32", ins[0])
-	v.dataType("OUT", "INT32", outs[0])
-	return v.err
 }
 
 // intOrZero returns a parameter, or 0 if it is not a number.

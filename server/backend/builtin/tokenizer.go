@@ -1,13 +1,15 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"os"
 	"path/filepath"
 
-	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
+	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -41,69 +43,29 @@ type tokenizer struct {
 
 // Load checks the configuration and reads the vocabulary.
 func (Tokenizer) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	if err := checkTokenizer(spec.Config); err != nil {
+	if err := check("tokenizer", spec.Config); err != nil {
 		return nil, err
 	}
 	t := &tokenizer{spec: spec, lower: spec.Config.GetParameters()["lower_case"].GetStringValue() != "false"}
-	for name, p := range map[string]struct {
-		to   *int
-		none int
-		min  int
-	}{"max_length": {&t.longest, 128, 2}, "pad_to_multiple_of": {&t.multiple, 1, 1}} {
-		n, err := intParameter(spec.Config, name)
-		switch {
-		case err != nil:
-			return nil, err
-		case n == 0:
-			n = int64(p.none)
-		case n < int64(p.min):
-			return nil, status.New(status.InvalidArg, "parameter '%s' must be at least %d, got %d", name, p.min, n)
-		}
-		*p.to = int(n)
-	}
+	t.longest, t.multiple = cmp.Or(int(count(spec.Config, "max_length")), 128), cmp.Or(int(count(spec.Config, "pad_to_multiple_of")), 1)
 	var err error
 	t.vocabulary, err = openVocabulary(spec)
 	return t, err
 }
 
-func checkTokenizer(cfg *inferencepb.ModelConfig) error {
-	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	v := expectation{}
-	if v.oneOrTwo(ins, outs); v.err != nil {
-		return v.err
-	}
-	v.dataType("input", "STRING", ins[0])
-	v.single("input", ins[0])
-	for _, out := range outs {
-		v.dataType("output", "INT64", out)
-		if shape := tensor.Shape(out.GetDims()); !shape.Equal(tensor.Shape{-1}) {
-			v.fail("expected %s shape to be [-1], got %s", out.GetName(), shape)
-		}
-	}
-	return v.err
-}
-
 func openVocabulary(spec backend.Spec) (*vocabulary, error) {
-	name := spec.Config.GetParameters()["vocabulary"].GetStringValue()
-	size, err := intParameter(spec.Config, "vocabulary_size")
-	if err != nil {
-		return nil, err
+	name := requirement.Vocabulary(spec.Config)
+	if name == "" {
+		return hashed(uint32(count(spec.Config, "vocabulary_size"))), nil
 	}
-	switch {
-	case name == "" && size > int64(len(special)):
-		return hashed(uint32(size)), nil
-	case name == "" && size != 0:
-		return nil, status.New(status.InvalidArg, "parameter 'vocabulary_size' must be more than %d, got %d", len(special), size)
-	case name == "":
-		name = "vocab.txt"
-	case !filepath.IsLocal(name):
-		return nil, status.New(status.InvalidArg, "the vocabulary '%s' is outside the version's folder", name)
+	if err := modelconfig.FirstError(requirement.Files("tokenizer", modelconfig.New("", spec.Config), spec.Dir)); err != nil {
+		return nil, err
 	}
 	text, err := os.ReadFile(filepath.Join(spec.Dir, name))
 	if err != nil {
-		return nil, status.New(status.InvalidArg, "reading the vocabulary: %w; or set parameter 'vocabulary_size'", err)
+		return nil, status.New(status.InvalidArg, "reading the vocabulary: %w", err)
 	}
-	return readVocabulary(text)
+	return readVocabulary(text), nil
 }
 
 func (t *tokenizer) NewInstance(context.Context, backend.Placement) (backend.Instance, error) {

@@ -11,40 +11,6 @@ import (
 	"triton/server/infer"
 )
 
-// checkVectors checks for one INT32 vector INPUT and an OUTPUT like it.
-func checkVectors(cfg *inferencepb.ModelConfig) error {
-	ins, outs := cfg.GetInput(), cfg.GetOutput()
-	bad := func(text string) error { return status.New(status.InvalidArg, "%s", text) }
-	switch {
-	case len(ins) != 1:
-		return bad("model must have input 'INPUT' with vector shape, any length")
-	case len(ins[0].GetDims()) != 1:
-		return bad("model must have one input 'INPUT' with vector shape, any length")
-	case ins[0].GetDataType() != inferencepb.DataType_TYPE_INT32:
-		return bad("model input must have TYPE_INT32 data-type")
-	case ins[0].GetName() != "INPUT":
-		return bad("model input must be named 'INPUT'")
-	case len(outs) != 1:
-		return bad("model must have one output 'OUTPUT' with vector shape, any length")
-	case !tensor.Shape(outs[0].GetDims()).Equal(ins[0].GetDims()):
-		return bad("model must have output 'OUTPUT' with shape matching 'INPUT'")
-	case outs[0].GetDataType() != inferencepb.DataType_TYPE_INT32:
-		return bad("model output must have TYPE_INT32 data-type")
-	case outs[0].GetName() != "OUTPUT":
-		return bad("model output must be named 'OUTPUT'")
-	}
-	return nil
-}
-
-// controlNames returns the names of the control inputs of a sequence model, in order.
-func controlNames(cfg *inferencepb.ModelConfig) []string {
-	var names []string
-	for _, c := range cfg.GetSequenceBatching().GetControlInput() {
-		names = append(names, c.GetName())
-	}
-	return names
-}
-
 // onlyCPU refuses an instance on another kind of device.
 func onlyCPU(backendName string, at backend.Placement) error {
 	if at.Kind != inferencepb.ModelInstanceGroup_KIND_CPU {

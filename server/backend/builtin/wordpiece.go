@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"triton/pkg/status"
+	"triton/pkg/modelconfig/requirement"
 )
 
 // longestWord is the number of runes above which a word is unknown instead of split
@@ -22,25 +22,17 @@ type vocabulary struct {
 	padding, unknown, begin, end int64
 }
 
-// special are the pieces that every vocabulary has. Their indices are their numbers if
-// words are hashed.
-var special = [...]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]"}
-
-// readVocabulary reads one piece per line. The number of a piece is its line number,
-// from 0.
-func readVocabulary(text []byte) (*vocabulary, error) {
+// readVocabulary reads one piece per line, of a text that was checked. The number of a piece is
+// its line number, from 0.
+func readVocabulary(text []byte) *vocabulary {
 	v := &vocabulary{ids: map[string]int64{}}
 	for i, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
 		v.ids[string(bytes.TrimSuffix(line, []byte("\r")))] = int64(i)
 	}
 	for i, to := range []*int64{&v.padding, &v.unknown, &v.begin, &v.end} {
-		id, ok := v.ids[special[i]]
-		if !ok {
-			return nil, status.New(status.InvalidArg, "the vocabulary has no line %s", special[i])
-		}
-		*to = id
+		*to = v.ids[requirement.SpecialPieces[i]]
 	}
-	return v, nil
+	return v
 }
 
 func hashed(size uint32) *vocabulary {
@@ -92,7 +84,7 @@ func (v *vocabulary) word(dst []int64, word string) []int64 {
 	if v.ids == nil {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(word))
-		return append(dst, int64(h.Sum32()%(v.size-uint32(len(special))))+int64(len(special)))
+		return append(dst, int64(h.Sum32()%(v.size-uint32(len(requirement.SpecialPieces))))+int64(len(requirement.SpecialPieces)))
 	}
 	if utf8.RuneCountInString(word) > longestWord {
 		return append(dst, v.unknown)

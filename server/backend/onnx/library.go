@@ -27,6 +27,7 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 )
 
@@ -153,14 +154,14 @@ type poolConfig struct {
 // poolSettings reads the backend settings of the process-wide thread pools.
 func poolSettings(settings map[string]string) (p poolConfig, err error) {
 	if v, ok := settings["enable-global-threadpool"]; ok {
-		if p.global, err = parseBool(v); err != nil {
+		if p.global, err = requirement.Bool(v); err != nil {
 			return p, err
 		}
 	}
 	for key, to := range map[string]*int{"intra_op_thread_count": &p.intra, "inter_op_thread_count": &p.inter} {
 		if v, ok := settings[key]; ok && p.global {
-			if *to, err = leadingInteger(v); err != nil {
-				return p, notIntegral(v)
+			if *to, err = requirement.Integer(v); err != nil {
+				return p, err
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func TestParseOptionsFaults(t *testing.T) {
 		accelerator("gpu", "tensorrt"):       "unknown Execution Accelerator 'tensorrt' is requested",
 		accelerator("cpu", "openvino"):       "unknown Execution Accelerator 'openvino' is requested",
 	} {
-		_, err := parseOptions(config(t, text), true)
+		_, err := parseOptions(config(t, text+" instance_group { kind: KIND_GPU }"), true)
 		require.EqualError(t, err, want)
 		require.Equal(t, status.InvalidArg, status.CodeOf(err))
 	}

@@ -10,7 +10,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
-	"triton/pkg/status"
+	"triton/pkg/modelconfig/requirement"
 	"triton/server/backend"
 )
 
@@ -65,12 +65,7 @@ func withThreads(env []string, n int) []string {
 	return env
 }
 
-// checkParameters checks the parameters of NVIDIA's Python backend that have no effect here:
-// inputs are always in the memory of the CPU.
+// checkParameters checks the parameters of NVIDIA's Python backend.
 func checkParameters(spec backend.Spec) error {
-	p, ok := spec.Config.GetParameters()["FORCE_CPU_ONLY_INPUT_TENSORS"]
-	if v := p.GetStringValue(); ok && v != "yes" && v != "no" {
-		return status.New(status.Unsupported, "Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: %s'", v)
-	}
-	return nil
+	return modelconfig.FirstError(requirement.Check(Name, modelconfig.New("", spec.Config)))
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/tensor"
 	"triton/server/scheduler/sequence"
 )
@@ -51,10 +53,12 @@ func New(o Options) (*Model, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
+	if err := modelconfig.FirstError(modelfile.States(modelconfig.New("", o.Config), o.Dir)); err != nil {
+		return nil, err
+	}
 	m := &Model{log: o.Log}
-	named := map[string]bool{} // inputs with an initial state
 	for _, s := range all {
-		initial, err := initialValue(&o, s, named)
+		initial, err := initialValue(&o, s)
 		if err != nil {
 			m.Close()
 			return nil, err

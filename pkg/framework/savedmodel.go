@@ -1,4 +1,4 @@
-package scaffold
+package framework
 
 import (
 	"bufio"
@@ -18,12 +18,9 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// savedModelFile is the file of a SavedModel with its signatures.
-const savedModelFile = "saved_model.pb"
-
 // describeSavedModel reads the signatures of a TensorFlow SavedModel in a folder.
 func describeSavedModel(dir string) (*described, error) {
-	file := filepath.Join(dir, savedModelFile)
+	file := filepath.Join(dir, SavedModelFile)
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -33,7 +30,7 @@ func describeSavedModel(dir string) (*described, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	d := &described{backend: "tensorflow", platform: "tensorflow_savedmodel", files: []placement{{dir, "model.savedmodel"}}}
+	d := &described{backend: "tensorflow", platform: "tensorflow_savedmodel"}
 	if err := d.choose(graphs); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

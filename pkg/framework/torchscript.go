@@ -1,4 +1,4 @@
-package scaffold
+package framework
 
 import (
 	"archive/zip"
@@ -27,7 +27,6 @@ func describeTorchScript(file string) (*described, error) {
 	}
 	d := &described{
 		backend: "pytorch", platform: "pytorch_libtorch", inputs: f.inputs, outputs: f.outputs,
-		files: []placement{{file, "model.pt"}},
 		notes: []string{"TorchScript does not say the types of tensors: replace TYPE_FP32 in the configuration"},
 	}
 	if f.note != "" {

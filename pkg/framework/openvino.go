@@ -1,4 +1,4 @@
-package scaffold
+package framework
 
 import (
 	"encoding/xml"
@@ -25,10 +25,10 @@ func describeOpenVINO(file string) (*described, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	d := &described{backend: "openvino", inputs: net.inputs, outputs: net.outputs, files: []placement{{file, "model.xml"}}}
+	d := &described{backend: "openvino", inputs: net.inputs, outputs: net.outputs}
 	weights := strings.TrimSuffix(file, filepath.Ext(file)) + ".bin"
 	if _, err := os.Stat(weights); err == nil {
-		d.files = append(d.files, placement{weights, "model.bin"})
+		d.weights = weights
 	} else if net.constants {
 		return nil, fmt.Errorf("the weights of the model: %w", err)
 	}

@@ -1,0 +1,117 @@
+package lint
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"triton/pkg/modelconfig"
+	"triton/repo"
+)
+
+// pointerHeader begins a file that Git LFS writes in place of one whose content it did not fetch.
+const pointerHeader = "version https://git-lfs.github.com/spec/"
+
+// isPointer reports whether a file is a pointer of Git LFS.
+func isPointer(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // nothing was written
+	head := make([]byte, len(pointerHeader))
+	n, _ := io.ReadFull(f, head)
+	return bytes.Equal(head[:n], []byte(pointerHeader))
+}
+
+// lacksWeights records a finding about a missing model file. A checkout without its weights is
+// linted for the rest: with Options.NoWeights the repository gets one note instead.
+func (r *run) lacksWeights(rule repo.Rule, path, msg, hint string) {
+	r.weightless = true
+	if !r.options.NoWeights {
+		r.addFile(rule, path, msg, hint)
+	}
+}
+
+// weightless returns a note for each repository with models whose weights are not there.
+func weightless(runs []*run) []repo.Finding {
+	models := map[string][]string{}
+	for _, r := range runs {
+		if r.weightless && !slices.Contains(models[r.Repository], r.Name) {
+			models[r.Repository] = append(models[r.Repository], r.Name)
+		}
+	}
+	var found []repo.Finding
+	for _, r := range runs {
+		names := models[r.Repository]
+		if names == nil || !r.options.NoWeights {
+			continue
+		}
+		delete(models, r.Repository)
+		found = append(found, repo.Finding{
+			Rule: ruleNoWeights.ID, Severity: ruleNoWeights.Severity, File: r.Dir,
+			Msg:  fmt.Sprintf("the model files of %s are not there, and are not checked", shortList(names)),
+			Hint: "fetch them, such as with git lfs pull",
+		})
+	}
+	return found
+}
+
+// shortList joins names, the first few of many.
+func shortList(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// misplaced reports files that are beside the place where the server looks for them.
+func (r *run) misplaced() {
+	if r.ConfigOnly {
+		return
+	}
+	for _, v := range r.Versions {
+		path := r.Path(v.Name, modelconfig.FileName)
+		if info, err := os.Stat(path); v.Ignored == "" && err == nil && !info.IsDir() {
+			r.addFile(ruleMisplaced, path, "the server does not read a config.pbtxt in a version directory", "move it beside the version directories")
+		}
+	}
+	if file := r.stray(); file != "" {
+		r.addFile(ruleMisplaced, r.Path(file), "the server looks for the model file in the version directories only", "move it into the directory "+r.firstVersion())
+	}
+}
+
+// modelFiles are the model files of backends, by their usual names.
+var modelFiles = []string{
+	"model.onnx", "model.plan", "model.graphdef", "model.savedmodel", "model.xml", "model.bin", "model.pt", "model.pt2", "model.py",
+}
+
+// stray returns the model file that is beside the configuration while no version has one; empty:
+// there is none.
+func (r *run) stray() string {
+	file := ""
+	for _, name := range modelFiles {
+		if _, err := os.Stat(r.Path(name)); err == nil {
+			file = name
+			break
+		}
+	}
+	for _, v := range r.served {
+		if _, err := os.Stat(filepath.Join(v.path, file)); err == nil {
+			return ""
+		}
+	}
+	return file
+}
+
+func (r *run) firstVersion() string {
+	if len(r.served) > 0 {
+		return r.served[0].Name
+	}
+	return "1"
+}
