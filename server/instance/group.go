@@ -105,8 +105,10 @@ func New(o Options) *Group {
 	g.batchContext, g.cancelBatches = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Slots {
-		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], slot: s,
-			stats: deviceStats(o.Stats, o.Placements[i]), executions: o.Stats.Instance(i)})
+		g.workers = append(g.workers, &worker{
+			group: g, at: o.Placements[i], slot: s,
+			stats: deviceStats(o.Stats, o.Placements[i]), executions: o.Stats.Instance(i),
+		})
 	}
 	for _, at := range o.Passive {
 		g.passive = append(g.passive, &worker{group: g, at: at})

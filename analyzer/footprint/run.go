@@ -1,0 +1,192 @@
+package footprint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// run is a running measurement.
+type run struct {
+	Config
+	Deps
+	room   map[Place]Room
+	result *Result
+	until  time.Time // when the budget ends
+}
+
+// Run measures a model. If the context ends or something fails, the result has what was found
+// until then.
+func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
+	if err := c.Validate(); err != nil {
+		return &Result{}, err
+	}
+	if d.Observe == nil {
+		d.Observe = func(Event) {}
+	}
+	r := &run{Config: c, Deps: d, result: &Result{}}
+	if c.Budget > 0 {
+		r.until = time.Now().Add(c.Budget)
+	}
+	err := r.measureAll(ctx)
+	r.limits()
+	r.answer()
+	return r.result, err
+}
+
+func (r *run) measureAll(ctx context.Context) (err error) {
+	if r.room, err = r.Subject.Room(ctx); err != nil {
+		return err
+	}
+	if err := r.base(ctx); err != nil {
+		return fmt.Errorf("measure a server without models: %w", err)
+	}
+	for _, step := range []func(context.Context) error{r.counts, r.repeat, r.findUseful, r.verify} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	// The room is read again when the answer is given: neighbours may have come.
+	now, err := r.Subject.Room(ctx)
+	if err != nil {
+		return err
+	}
+	r.lowerRoom(now)
+	return nil
+}
+
+// lowerRoom takes over what has become less. Rooms that only vary by noise stay, so that the
+// answer is about the room that it was verified in.
+func (r *run) lowerRoom(now map[Place]Room) {
+	for place, room := range now {
+		before, known := r.room[place]
+		if known && room.Usable+max(growthBytes, before.Usable/50) < before.Usable {
+			r.room[place] = room
+			r.doubt("the memory of %s that servers may use fell from %d to %d MiB meanwhile", place, before.Usable>>20, room.Usable>>20)
+		}
+	}
+}
+
+func (r *run) doubt(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.Doubts, text) {
+		r.Doubts = append(slices.Clone(r.Doubts), text)
+	}
+}
+
+// base reads the memory of a server without models.
+func (r *run) base(ctx context.Context) error {
+	r.Observe(Event{Why: "server without models"})
+	server, err := r.Subject.Start(ctx, 0)
+	if err != nil {
+		return err
+	}
+	s := newSampler(ctx, r.Times.Sample, server.Memory)
+	r.result.Base = maps.Clone(s.settle(ctx, r.Times.Settle))
+	read := s.close()
+	if ctx.Err() != nil {
+		read = context.Cause(ctx)
+	}
+	return errors.Join(read, server.Close())
+}
+
+// errStop ends a step without being an error of the analysis.
+var errStop = errors.New("no further server is started")
+
+// add measures a server and keeps the anchor. It returns errStop if none may be started, and the
+// error of the context if it ended.
+func (r *run) add(ctx context.Context, instances int, why string, batches []int) (Anchor, error) {
+	if !r.until.IsZero() && time.Now().After(r.until) {
+		r.doubt("the time budget ended")
+		return Anchor{}, errStop
+	}
+	if len(r.result.Anchors) >= r.MaxRuns {
+		r.doubt("%d servers were not enough to verify the answer", r.MaxRuns)
+		return Anchor{}, errStop
+	}
+	r.Observe(Event{Instances: instances, Why: why, Result: r.result})
+	a := r.measure(ctx, instances, why, batches)
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx) // an interrupted server is no anchor
+	}
+	r.result.Anchors = append(r.result.Anchors, a)
+	r.limits()
+	r.Observe(Event{Instances: instances, Why: why, Done: &a, Result: r.result})
+	return a, nil
+}
+
+// counts measures the counts that were asked for, in rising order, until one fails.
+func (r *run) counts(ctx context.Context) error {
+	for _, k := range r.Counts {
+		if len(r.completed()) > 0 && !r.mayRun(k) {
+			break // it cannot fit, and running out of memory measures nothing
+		}
+		if a, err := r.add(ctx, k, "asked for", r.Batches); err != nil || a.Failure != nil {
+			if errors.Is(err, errStop) {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat adds servers until there are three counts, and the least and the largest of them twice:
+// a law with fewer points always fits.
+func (r *run) repeat(ctx context.Context) error {
+	levels := r.levels()
+	if len(levels) == 0 {
+		return nil
+	}
+	last := r.Batches[len(r.Batches)-1:]
+	for k := 1; len(levels) < 3; k++ {
+		if slices.Contains(levels, k) {
+			continue
+		}
+		if r.MaxInstances > 0 && k > max(4, r.MaxInstances) || !r.mayRun(k) || r.failedAt(k) {
+			return nil
+		}
+		a, err := r.add(ctx, k, "three counts make a law", last)
+		if err != nil || a.Failure != nil {
+			return stopped(err)
+		}
+		levels = r.levels()
+	}
+	for _, k := range []int{levels[0], levels[len(levels)-1]} {
+		if a, err := r.add(ctx, k, "repeated for the noise", last); err != nil || a.Failure != nil {
+			return stopped(err)
+		}
+	}
+	return nil
+}
+
+func stopped(err error) error {
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
+
+// completed returns the anchors without failure.
+func (r *run) completed() []Anchor {
+	return slices.DeleteFunc(slices.Clone(r.result.Anchors), func(a Anchor) bool { return a.Failure != nil })
+}
+
+// levels returns the distinct counts of the completed anchors in rising order.
+func (r *run) levels() []int {
+	var all []int
+	for _, a := range r.completed() {
+		all = append(all, a.Instances)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// failedAt reports whether a server with this count or fewer instances failed.
+func (r *run) failedAt(instances int) bool {
+	return slices.ContainsFunc(r.result.Anchors, func(a Anchor) bool {
+		return a.Failure != nil && a.Instances <= instances
+	})
+}

@@ -1,0 +1,84 @@
+package footprint
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// largestUseful is the last count at which one more instance can raise the throughput by 5 %: even
+// with perfect scaling the 21st raises it by less.
+const largestUseful = 20
+
+// findUseful measures more counts until one more instance is of no use: first twice as many each
+// time, then between the last useful and the first useless count.
+func (r *run) findUseful(ctx context.Context) error {
+	last := r.Batches[len(r.Batches)-1:]
+	for {
+		useful, next := r.usefulBetween()
+		k := 0
+		switch {
+		case useful == 0:
+			return nil
+		case next == 0:
+			k = min(2*useful, max(largestUseful, useful+1))
+			if r.MaxInstances > 0 {
+				k = min(k, r.MaxInstances)
+			}
+		case next > useful+1:
+			k = useful + (next-useful)/2
+		}
+		if k <= useful || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
+			return nil
+		}
+		a, err := r.add(ctx, k, "is one more instance of use?", last)
+		if err != nil || a.Failure != nil {
+			return stopped(err)
+		}
+	}
+}
+
+// usefulBetween returns the largest measured count up to which each instance was of use, and the
+// next measured one, up to which an instance was of no use; 0 if there is none.
+func (r *run) usefulBetween() (useful, next int) {
+	levels := r.levels()
+	for i, k := range levels {
+		useful = k
+		if i+1 == len(levels) {
+			return useful, 0
+		}
+		if gain, noise := r.gain(k, levels[i+1]); gain < r.MinGain || gain <= noise {
+			return useful, levels[i+1]
+		}
+	}
+	return useful, 0
+}
+
+// gain returns by which share each instance from one count to another raised the throughput, and
+// how much of it may be noise.
+func (r *run) gain(from, to int) (gain, noise float64) {
+	a, spreadA := r.throughput(from)
+	b, spreadB := r.throughput(to)
+	if a <= 0 || b <= 0 {
+		return 0, 0
+	}
+	steps := float64(to - from)
+	return math.Pow(b/a, 1/steps) - 1, math.Hypot(spreadA, spreadB) / steps
+}
+
+// throughput returns the median of the servers with a count, and its relative spread.
+func (r *run) throughput(instances int) (value, spread float64) {
+	var all []float64
+	for _, a := range r.completed() {
+		if a.Instances == instances {
+			all = append(all, a.Work.Throughput)
+			spread = max(spread, a.Work.Spread)
+		}
+	}
+	if len(all) == 0 {
+		return 0, 0
+	}
+	slices.Sort(all)
+	value = (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+	return value, spread
+}
