@@ -53,7 +53,8 @@ var mayImport = map[string]string{
 	"pkg/client/internal/wire":  "",
 	"pkg/client/lane":           "pkg/client pkg/client/internal/wire pkg/deflate pkg/kserve pkg/kserve/rest pkg/kserve/rpc pkg/inferencepb pkg/tensor pkg/tritonjson",
 	"pkg/deflate":               "",
-	"pkg/gpu":                   "",
+	"pkg/gpu":                   "pkg/gpu/nvml",
+	"pkg/gpu/nvml":              "",
 	"pkg/cuda":                  "",
 	"pkg/hashorder":             "",
 	"pkg/nonblock":              "",
@@ -139,6 +140,7 @@ var testsImport = map[string]string{
 	"cmd/cli/clitest":                "cmd/cli cmd/cli/process pkg/log/logtest",
 	"cmd/cli/clitest/golden":         "",
 	"perf/load/loadtest":             "pkg/inferencepb pkg/kserve pkg/tensor",
+	"pkg/gpu/gputest":                "pkg/gpu pkg/gpu/nvml",
 	"pkg/kserve/kservetest":          "pkg/tensor",
 	"pkg/log/logtest":                "",
 	"pkg/tensor/tensortest":          "pkg/tensor",
@@ -229,7 +231,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu"}
+	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {

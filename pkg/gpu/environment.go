@@ -50,9 +50,9 @@ type physicalGPU struct {
 // MIG-<UUID of the GPU>/<GPU instance>/<compute instance>.
 type migInstance struct{ uuid, path string }
 
-// table returns the visible GPUs by CUDA ordinal, as indices of all. An ordinal whose
+// table returns the visible GPUs by CUDA ordinal, as selections of all. An ordinal whose
 // GPU NVML does not list has index -1.
-func (e Environment) table(all []physicalGPU) []int {
+func (e Environment) table(all []physicalGPU) []selection {
 	if len(all) == 0 {
 		return nil
 	}
@@ -73,13 +73,25 @@ func (e Environment) table(all []physicalGPU) []int {
 }
 
 // matchDevices finds the devices of the CUDA driver among NVML's.
-func matchDevices(all []physicalGPU, known []Identity) []int {
-	table := make([]int, len(known))
+func matchDevices(all []physicalGPU, known []Identity) []selection {
+	table := make([]selection, len(known))
 	for ordinal, k := range known {
-		table[ordinal] = slices.IndexFunc(all, func(p physicalGPU) bool { return p.UUID == k.UUID })
-		if table[ordinal] < 0 && k.PCI != "" {
-			table[ordinal] = slices.IndexFunc(all, func(p physicalGPU) bool { return address(p.PCI) == address(k.PCI) })
+		index, instance := -1, ""
+		for i, p := range all {
+			if p.UUID == k.UUID {
+				index = i
+			}
+			for _, m := range p.instances {
+				// CUDA's UUIDs of instances have the same digits, but may not say MIG.
+				if digits, ok := strings.CutPrefix(m.uuid, "MIG-"); ok && strings.HasSuffix(k.UUID, digits) {
+					index, instance = i, m.uuid
+				}
+			}
 		}
+		if index < 0 && k.PCI != "" {
+			index = slices.IndexFunc(all, func(p physicalGPU) bool { return address(p.PCI) == address(k.PCI) })
+		}
+		table[ordinal] = selection{index, instance}
 	}
 	return table
 }
@@ -111,8 +123,8 @@ func mixedKinds(all []physicalGPU) bool {
 
 // selection is a GPU, or a MIG instance of one.
 type selection struct {
-	index      int
-	isInstance bool
+	index    int
+	instance string // its UUID; empty: the whole GPU
 }
 
 func wholeGPUs(order []int) []selection {
@@ -151,20 +163,20 @@ func findGPU(all []physicalGPU, order []int, entry string) (s selection, uuid st
 	if entry == "" { // a MIG instance whose path is unknown would match it
 		return s, ""
 	}
-	found := 0
-	match := func(index int, id string, isInstance, equal bool) {
+	matches := 0
+	match := func(found selection, id string, equal bool) {
 		if equal || len(entry) > len("GPU-") && strings.HasPrefix(id, entry) {
-			s, uuid = selection{index, isInstance}, id
-			found++
+			s, uuid = found, id
+			matches++
 		}
 	}
 	for i, p := range all {
-		match(i, p.UUID, false, p.UUID == entry)
+		match(selection{index: i}, p.UUID, p.UUID == entry)
 		for _, m := range p.instances {
-			match(i, m.uuid, true, m.path == entry || m.uuid == entry)
+			match(selection{i, m.uuid}, m.uuid, m.path == entry || m.uuid == entry)
 		}
 	}
-	if found != 1 {
+	if matches != 1 {
 		return selection{}, ""
 	}
 	return s, uuid
@@ -173,14 +185,16 @@ func findGPU(all []physicalGPU, order []int, entry string) (s selection, uuid st
 // applyMIG applies CUDA's rules for GPUs in MIG mode: selecting such a GPU selects the first
 // of its instances, a process that sees an instance sees nothing else, and a GPU in MIG
 // mode without instances cannot be used.
-func applyMIG(all []physicalGPU, selected []selection) []int {
-	var table []int
+func applyMIG(all []physicalGPU, selected []selection) []selection {
+	var table []selection
 	for _, s := range selected {
 		switch p := all[s.index]; {
-		case s.isInstance || len(p.instances) > 0:
-			return []int{s.index}
+		case s.instance != "":
+			return []selection{s}
+		case len(p.instances) > 0:
+			return []selection{{s.index, p.instances[0].uuid}}
 		case !p.migMode:
-			table = append(table, s.index)
+			table = append(table, s)
 		}
 	}
 	return table

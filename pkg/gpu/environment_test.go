@@ -21,14 +21,14 @@ func machine() []physicalGPU {
 }
 
 // names returns the last digits of the UUIDs of a table's GPUs.
-func names(all []physicalGPU, table []int) string {
+func names(all []physicalGPU, table []selection) string {
 	var b strings.Builder
-	for _, i := range table {
-		if i < 0 {
+	for _, s := range table {
+		if s.index < 0 {
 			b.WriteByte('-')
 			continue
 		}
-		b.WriteByte(all[i].UUID[len(all[i].UUID)-1])
+		b.WriteByte(all[s.index].UUID[len(all[s.index].UUID)-1])
 	}
 	return b.String()
 }

@@ -19,9 +19,11 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	if err != nil {
 		return fmt.Errorf("find the path of this program, which starts the servers: %w", err)
 	}
-	view, err := gpu.Open(devices.Environment(p, nil)) // the servers have the same environment
+	var view gpu.View
+	machine, err := gpu.Open(devices.Environment(p, nil)) // the servers have the same environment
 	if err == nil {
-		defer view.Close()
+		view = machine
+		defer machine.Close()
 	} else if !errors.Is(err, gpu.ErrNoDriver) {
 		fmt.Fprintf(p.Stderr, "GPUs are not measured: %v\n", err)
 	}
