@@ -1,0 +1,164 @@
+// Package devices is `triton analyze devices`: it prints the GPUs of the machine, their MIG
+// instances and processes, and which readings of memory work on them.
+package devices
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	environment "triton/cmd/cli/devices"
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
+	"triton/cmd/cli/process"
+	"triton/pkg/gpu"
+	"triton/pkg/gpu/catalog"
+	"triton/pkg/ui"
+)
+
+var forms = []output.Form{output.Text, output.JSON}
+
+// arguments holds what the flags set.
+type arguments struct {
+	output output.Options
+	known  bool
+}
+
+// result is what JSON has.
+type result struct {
+	gpu.Inventory
+	// Reason is why there are no GPUs.
+	Reason string `json:"reason,omitempty"`
+}
+
+// NewCommand returns `triton analyze devices`.
+func NewCommand(p process.Process) *cobra.Command { return newCommand(p, inventory) }
+
+// newCommand is NewCommand over any way to read the GPUs.
+func newCommand(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) *cobra.Command {
+	var a arguments
+	cmd := &cobra.Command{
+		Use:   "devices",
+		Short: "List the GPUs, their MIG instances, and which readings of memory work",
+		Long: `List the NVIDIA GPUs of this machine as the driver describes them: memory, MIG
+instances, processes, and for each device which readings work and why others do not.
+The number in column CUDA is the one that instance groups and clients use; a GPU
+without one is hidden from this process, for example by CUDA_VISIBLE_DEVICES.
+
+Nothing is changed on a device and nothing runs on it. A machine without GPUs is no
+error: the exit code is 0, and the output says why there are none.`,
+		Example: `  triton analyze devices
+  triton analyze devices --output json
+  triton analyze devices --known`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return process.UsageError("unexpected argument %q", args[0])
+			}
+			return nil
+		},
+	}
+	f := flags.New(p, "analyze devices", cmd.Flags())
+	a.output.Bind(f, forms)
+	f.BoolVar(&a.known, "known", false, "list the GPUs that other commands can assume, and what they can be divided into")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if err := f.FillCommand(""); err != nil {
+			return err
+		}
+		targets, err := a.output.Targets(forms)
+		if err != nil {
+			return process.UsageError("%w", err)
+		}
+		if len(targets) == 0 {
+			targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+		}
+		if a.known {
+			return targets.Write(p, writeKnown)
+		}
+		r, err := find(p, read)
+		if err != nil {
+			return err
+		}
+		return targets.Write(p, func(w io.Writer, form string) error { return write(w, form, r) })
+	}
+	return cmd
+}
+
+// inventory reads the GPUs of this machine.
+func inventory(e gpu.Environment) (gpu.Inventory, error) {
+	m, err := gpu.Open(e)
+	if err != nil {
+		return gpu.Inventory{}, err
+	}
+	defer m.Close()
+	return m.Inventory(), nil
+}
+
+// find reads the GPUs. A machine that has none has a reason.
+func find(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) (result, error) {
+	e := environment.Environment(p, nil)
+	e.Warn = func(text string) { fmt.Fprintln(p.Stderr, "warning:", text) }
+	v, err := read(e)
+	switch {
+	case errors.Is(err, gpu.ErrNoDriver):
+		return result{gpu.Inventory{GPUs: []gpu.GPU{}}, err.Error()}, nil
+	case err != nil:
+		return result{}, fmt.Errorf("read the GPUs: %w", err)
+	case len(v.GPUs) == 0:
+		return result{v, "the driver shows no GPU"}, nil
+	}
+	return result{v, ""}, nil
+}
+
+func write(w io.Writer, form string, r result) error {
+	if form == output.JSON.Name {
+		return writeJSON(w, r)
+	}
+	return text(w, r)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// writeKnown lists the catalog.
+func writeKnown(w io.Writer, form string) error {
+	var all []catalog.Device
+	for _, name := range catalog.Names() {
+		d, err := catalog.Parse(name)
+		if err != nil {
+			return err
+		}
+		all = append(all, d)
+	}
+	if form == output.JSON.Name {
+		return writeJSON(w, knownJSON(all))
+	}
+	var rows [][]string
+	for _, d := range all {
+		rows = append(rows, []string{d.Name, ui.Bytes(float64(d.Total)), ui.Bytes(float64(d.Reserved)), profiles(d.Profiles)})
+	}
+	return ui.Table(w, []ui.Column{
+		{Title: "GPU"}, {Title: "Memory", Align: ui.Right}, {Title: "Reserved", Align: ui.Right}, {Title: "MIG instances: how many fit"},
+	}, rows)
+}
+
+// known is a GPU of the catalog in JSON.
+type known struct {
+	Name     string        `json:"name"`
+	Total    uint64        `json:"memory_total"`
+	Reserved uint64        `json:"memory_reserved"`
+	Profiles []gpu.Profile `json:"profiles,omitempty"`
+}
+
+func knownJSON(all []catalog.Device) []known {
+	out := make([]known, len(all))
+	for i, d := range all {
+		out[i] = known{d.Name, d.Total, d.Reserved, d.Profiles}
+	}
+	return out
+}
