@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 
 	"triton/analyzer/footprint/law"
 )
@@ -28,14 +29,27 @@ func (r *run) limits() {
 		}
 		if fit, err := law.Fit(points); err == nil {
 			l.Law = &fit
-			l.Costs = fit.Costs(float64(r.Floor))
+			l.Costs = fit.Costs(float64(r.Floor)) || r.noisy(l)
+		} else {
+			// Too few counts fit, or were measured: the steepest line must do.
+			l.Costs = r.upper(l, 2)-r.upper(l, 1) >= float64(r.Floor)
 		}
 		if l.Costs {
-			l.Instances = l.Law.Fits(l.Bytes(), most)
+			l.Instances = sort.Search(most, func(k int) bool { return r.upper(l, k+1) > l.Bytes() })
 		}
 		l.Shortfall = shortfall(points, l)
 		r.result.Limits = append(r.result.Limits, l)
 	}
+}
+
+// plenty is a count that no model needs.
+const plenty = 1024
+
+// noisy reports that the readings vary so much that an instance may cost enough to matter. Then the
+// upper end of the interval counts.
+func (r *run) noisy(l Limit) bool {
+	high := l.Law.PerInstance.High
+	return high > 2*float64(r.Floor) && l.Bytes() < plenty*high
 }
 
 // shortfall returns what is missing for the smallest measured count.

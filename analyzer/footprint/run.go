@@ -58,15 +58,24 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 	return nil
 }
 
-// lowerRoom takes over what has become less. Rooms that only vary by noise stay, so that the
-// answer is about the room that it was verified in.
+// lowerRoom takes over what has become less. That of the host always varies a little: it is a doubt
+// only if it fell by more than 2 %.
 func (r *run) lowerRoom(now map[Place]Room) {
 	for place, room := range now {
 		before, known := r.room[place]
-		if known && room.Usable+max(growthBytes, before.Usable/50) < before.Usable {
-			r.room[place] = room
-			r.doubt("the memory of %s that servers may use fell from %d to %d MiB meanwhile", place, before.Usable>>20, room.Usable>>20)
+		if !known || room.Usable >= before.Usable {
+			continue
 		}
+		tolerance := uint64(kept)
+		if room.Shared {
+			tolerance = max(tolerance, before.Usable/50)
+		}
+		if before.Usable-room.Usable > tolerance {
+			r.doubt("others took memory of %s meanwhile", place)
+		} else if room.Shared {
+			continue
+		}
+		r.room[place] = room
 	}
 }
 
@@ -111,10 +120,56 @@ func (r *run) add(ctx context.Context, instances int, why string, batches []int)
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx) // an interrupted server is no anchor
 	}
+	if err := r.returned(ctx); err != nil {
+		return a, err
+	}
 	r.result.Anchors = append(r.result.Anchors, a)
 	r.limits()
 	r.Observe(Event{Instances: instances, Why: why, Done: &a, Result: r.result})
 	return a, nil
+}
+
+const (
+	// A device has its memory back when it lacks at most kept; drivers take a while.
+	kept       = 32 << 20
+	returnWait = 5 * time.Second
+	returnPoll = 250 * time.Millisecond
+)
+
+// returned waits until the devices have back what the server had. The memory of the host is not
+// looked at: the kernel moves it between uses all the time.
+func (r *run) returned(ctx context.Context) error {
+	for end := time.Now().Add(returnWait); ; {
+		now, err := r.Subject.Room(ctx)
+		if err != nil {
+			return err
+		}
+		place, missing := r.missing(now)
+		if missing == 0 {
+			return nil
+		}
+		if !time.Now().Before(end) {
+			r.doubt("memory of %s did not come back when a server had ended", place)
+			r.lowerRoom(now)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(returnPoll):
+		}
+	}
+}
+
+// missing returns a device that has less memory than before.
+func (r *run) missing(now map[Place]Room) (Place, uint64) {
+	for place, room := range now {
+		before := r.room[place]
+		if missing := before.Usable - min(before.Usable, room.Usable); !room.Shared && missing > kept {
+			return place, missing
+		}
+	}
+	return "", 0
 }
 
 // counts measures the counts that were asked for, in rising order, until one fails.

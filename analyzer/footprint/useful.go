@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// largestUseful is the last count at which one more instance can raise the throughput by 5 %: even
-// with perfect scaling the 21st raises it by less.
-const largestUseful = 20
-
 // findUseful measures more counts until one more instance is of no use: first twice as many each
 // time, then between the last useful and the first useless count.
 func (r *run) findUseful(ctx context.Context) error {
+	if r.MinGain <= 0 {
+		return nil // every instance is of use
+	}
+	// Even with perfect scaling, instances beyond this count gain less.
+	largest := int(math.Ceil(1/r.MinGain)) + 1
 	last := r.Batches[len(r.Batches)-1:]
 	for {
 		useful, next := r.usefulBetween()
@@ -21,7 +22,7 @@ func (r *run) findUseful(ctx context.Context) error {
 		case useful == 0:
 			return nil
 		case next == 0:
-			k = min(2*useful, max(largestUseful, useful+1))
+			k = min(2*useful, largest)
 			if r.MaxInstances > 0 {
 				k = min(k, r.MaxInstances)
 			}

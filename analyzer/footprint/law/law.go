@@ -167,19 +167,6 @@ func (l *Law) Costs(floor float64) bool {
 	return l.PerInstance.Low > 0 && l.PerInstance.Value >= floor
 }
 
-// Fits returns the largest count whose upper bound is within limit, at most most.
-func (l *Law) Fits(limit float64, most int) int {
-	low, high := 0, most+1 // low fits, high does not or is not allowed
-	for high-low > 1 {
-		if k := low + (high-low)/2; l.Upper(k) <= limit {
-			low = k
-		} else {
-			high = k
-		}
-	}
-	return low
-}
-
 func median(values []float64) float64 {
 	slices.Sort(values)
 	n := len(values)
