@@ -23,7 +23,9 @@ func (r *run) measure(ctx context.Context, instances int, why string, batches []
 	}
 	s := newSampler(ctx, r.Times.Sample, server.Memory)
 	err = r.phases(ctx, server, s, &a, batches)
-	a.Peak = s.peak()
+	if a.Peak == nil {
+		a.Peak = s.peak()
+	}
 	if read := s.close(); read != nil && err == nil {
 		err = fmt.Errorf("read the memory of the server: %w", read)
 	}
@@ -61,7 +63,26 @@ func (r *run) phases(ctx context.Context, server Server, s *sampler, a *Anchor, 
 	case <-time.After(r.Times.Idle):
 	}
 	a.Retained = s.settle(ctx, r.Times.Settle)
-	return nil
+	a.Peak = s.peak()
+	if !r.sweeps(a.Instances) {
+		return nil
+	}
+	work, err := server.Sweep(ctx)
+	a.Swept = s.peak()
+	if work.Throughput > 0 && a.Work.Throughput == 0 {
+		a.Work = work
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// sweeps reports whether the user's settings are to be measured with a count.
+func (r *run) sweeps(instances int) bool {
+	return slices.Contains(r.Counts, instances) && !slices.ContainsFunc(r.result.Anchors, func(a Anchor) bool {
+		return a.Instances == instances && a.Swept != nil
+	})
 }
 
 // stress repeats a window while memory grows.

@@ -61,6 +61,9 @@ type Server interface {
 	// Stress makes all instances execute batches of a size at once for a few seconds. When it is
 	// called again, all of them have the memory that they need.
 	Stress(ctx context.Context, batch int) (Work, error)
+	// Sweep measures the settings that the user asks for. It comes last, so that the memory of
+	// all servers is read after the same work.
+	Sweep(ctx context.Context) (Work, error)
 	Close() error
 }
 
@@ -101,9 +104,11 @@ type Anchor struct {
 	// The settled memory after the load, after the first executions and after the stress has
 	// ended, and the most during the stress.
 	Loaded, Warm, Retained, Peak Reading
-	Proof                        Proof
-	Work                         Work
-	Batches                      []BatchPoint
+	// Swept is the most memory with the user's settings too; nil if they were not measured.
+	Swept   Reading
+	Proof   Proof
+	Work    Work
+	Batches []BatchPoint
 	// Growing lists the places where memory still grew in the last window.
 	Growing []Place
 	// Failure is set if the server did not start or failed; then the rest is not complete.
@@ -127,12 +132,16 @@ type Limit struct {
 	// place does not limit the count, and Instances is not set.
 	Costs     bool
 	Instances int
+	// Queued is what the user's settings took beyond the stress: requests that wait.
+	Queued uint64
 	// Shortfall is what is missing for one instance; 0 if it fits.
 	Shortfall uint64
 }
 
 // Bytes is what servers may take with the headroom kept free.
-func (l Limit) Bytes() float64 { return max(0, float64(l.Room.bound())-float64(l.Headroom)) }
+func (l Limit) Bytes() float64 {
+	return max(0, float64(l.Room.bound())-float64(l.Headroom)-float64(l.Queued))
+}
 
 // Status says how sure an answer is.
 type Status string

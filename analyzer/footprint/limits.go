@@ -17,7 +17,7 @@ func (r *run) limits() {
 	r.result.Limits = nil
 	for _, place := range slices.Sorted(maps.Keys(r.room)) {
 		room := r.room[place]
-		l := Limit{Place: place, Room: room, Headroom: r.Headroom(room.bound())}
+		l := Limit{Place: place, Room: room, Headroom: r.Headroom(room.bound()), Queued: r.queued(place)}
 		var points []law.Point
 		for _, a := range r.completed() {
 			if bytes, ok := a.Peak[place]; ok {
@@ -32,7 +32,7 @@ func (r *run) limits() {
 			l.Costs = fit.Costs(float64(r.Floor)) || r.noisy(l)
 		} else {
 			// Too few counts fit, or were measured: the steepest line must do.
-			l.Costs = r.upper(l, 2)-r.upper(l, 1) >= float64(r.Floor)
+			l.Costs = r.upper(l, most)-r.upper(l, most-1) >= float64(r.Floor)
 		}
 		if l.Costs {
 			l.Instances = sort.Search(most, func(k int) bool { return r.upper(l, k+1) > l.Bytes() })
@@ -40,6 +40,18 @@ func (r *run) limits() {
 		l.Shortfall = shortfall(points, l)
 		r.result.Limits = append(r.result.Limits, l)
 	}
+}
+
+// queued returns what the user's settings took beyond the stress, if it is more than noise.
+func (r *run) queued(place Place) uint64 {
+	var most uint64
+	for _, a := range r.completed() {
+		most = max(most, a.Swept[place]-min(a.Swept[place], a.Peak[place]))
+	}
+	if most < kept {
+		return 0
+	}
+	return most
 }
 
 // plenty is a count that no model needs.
@@ -63,14 +75,17 @@ func (r *run) upper(l Limit, instances int) float64 {
 	if l.Law != nil {
 		return l.Law.Upper(instances)
 	}
-	// Without a law: the steepest line through the points, from the server without models on.
-	base, worst := float64(r.result.Base[l.Place]), 0.0
+	// Without a law: from the measured server with the most instances on, each further one
+	// takes as much as those took on average. The first ones also paid for what all share.
+	base, known, bound := float64(r.result.Base[l.Place]), 0, 0.0
 	for _, a := range r.completed() {
 		bytes := float64(a.Peak[l.Place])
 		each := max(0, bytes-base) / float64(a.Instances)
-		worst = max(worst, bytes+each*float64(instances-a.Instances))
+		if at := bytes + each*float64(max(0, instances-a.Instances)); a.Instances > known || a.Instances == known && at > bound {
+			known, bound = a.Instances, at
+		}
 	}
-	return worst
+	return bound
 }
 
 // mayRun reports whether a server with a number of instances endangers nothing: on the host it

@@ -110,6 +110,10 @@ func (v *simulatedServer) Stress(_ context.Context, batch int) (footprint.Work, 
 	return footprint.Work{Throughput: 100 * float64(busy) * noise, Spread: 0.02}, v.run(batch, 3*time.Second)
 }
 
+func (v *simulatedServer) Sweep(context.Context) (footprint.Work, error) {
+	return footprint.Work{}, v.run(batch, time.Second)
+}
+
 func (v *simulatedServer) Close() error {
 	v.v.Stop()
 	return nil

@@ -60,26 +60,49 @@ func (r *run) usefulBetween() (useful, next int) {
 func (r *run) gain(from, to int) (gain, noise float64) {
 	a, spreadA := r.throughput(from)
 	b, spreadB := r.throughput(to)
-	if a <= 0 || b <= 0 {
+	switch {
+	case b <= 0: // nothing was measured, or nothing within the user's limits
 		return 0, 0
+	case a <= 0:
+		return 1, 0
 	}
 	steps := float64(to - from)
-	return math.Pow(b/a, 1/steps) - 1, math.Hypot(spreadA, spreadB) / steps
+	return math.Pow(b/a, 1/steps) - 1, max(math.Hypot(spreadA, spreadB), r.repeatSpread()) / steps
+}
+
+// repeatSpread returns the largest relative difference of two servers with the same count.
+func (r *run) repeatSpread() float64 {
+	worst := 0.0
+	for _, k := range r.levels() {
+		if all := r.throughputs(k); len(all) > 1 {
+			worst = max(worst, all[len(all)-1]/all[0]-1)
+		}
+	}
+	return worst
 }
 
 // throughput returns the median of the servers with a count, and its relative spread.
 func (r *run) throughput(instances int) (value, spread float64) {
-	var all []float64
-	for _, a := range r.completed() {
-		if a.Instances == instances {
-			all = append(all, a.Work.Throughput)
-			spread = max(spread, a.Work.Spread)
-		}
-	}
+	all := r.throughputs(instances)
 	if len(all) == 0 {
 		return 0, 0
 	}
+	for _, a := range r.completed() {
+		if a.Instances == instances {
+			spread = max(spread, a.Work.Spread)
+		}
+	}
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2, spread
+}
+
+// throughputs returns those of the servers with a count in rising order.
+func (r *run) throughputs(instances int) []float64 {
+	var all []float64
+	for _, a := range r.completed() {
+		if a.Instances == instances && a.Work.Throughput > 0 {
+			all = append(all, a.Work.Throughput)
+		}
+	}
 	slices.Sort(all)
-	value = (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-	return value, spread
+	return all
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"triton/analyzer"
-	"triton/analyzer/search"
+	"triton/analyzer/footprint"
+	"triton/analyzer/footprint/sweep"
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
@@ -26,8 +27,12 @@ type arguments struct {
 	model                           string
 	repositories                    []string
 	instances, batches, concurrency string
-	headroom, tolerance             float64
-	memory                          string
+	tolerance, gain                 float64
+	memory, headroom                string
+	devices                         []string
+	maxInstances                    int
+	noVerify                        bool
+	budget                          time.Duration
 	directory, csv, json            string
 	result                          output.Options
 	protocol                        string
@@ -43,13 +48,18 @@ func (a *arguments) bind(f *flags.Set) {
 	f.SortFlags = false
 	f.StringVarP(&a.model, "model", "m", "", "model to analyze; required")
 	f.StringSliceVar(&a.repositories, "model-repository", nil, "folder with the model; may be repeated; required")
-	f.StringVar(&a.instances, "instance-counts", "1,2", "instance counts to try")
+	f.StringVar(&a.instances, "instance-counts", "", "instance counts to try (default 1,2,4); more are added where the answer needs them")
 	f.StringVarP(&a.batches, "batch-sizes", "b", "1", "batch sizes of the requests")
 	f.StringVar(&a.concurrency, "concurrency", "1,2,4", "numbers of requests in flight")
 	f.Var(flags.Duration(&a.latency, 0, time.Millisecond), "latency-budget", "highest p99 latency to recommend, in milliseconds or with a unit: 500us; 0 is no limit")
-	f.StringVar(&a.memory, "memory", "", "memory that the server may use, such as 8GiB (default: the memory of this machine or its control group, or the free memory of its GPUs)")
-	f.Float64Var(&a.headroom, "memory-headroom", 5, "percent of the memory to keep free")
-	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for fewer instances")
+	f.StringVar(&a.memory, "memory", "", "memory that the server may use on the host, or on each GPU, such as 8GiB (default: what is available)")
+	f.StringVar(&a.headroom, "memory-headroom", "", "memory to keep free, in percent or as a size: 10, 10%, 1GiB (default: 5 %, at least 256 MiB)")
+	f.StringSliceVar(&a.devices, "device", nil, "UUID or number of a GPU, or UUID of a MIG instance, that counts; may be repeated (default: all that CUDA shows)")
+	f.IntVar(&a.maxInstances, "max-instances", 0, "largest instance count to recommend; 0 is no limit")
+	f.Float64Var(&a.gain, "min-gain", 5, "percent by which an instance must raise the throughput to be of use")
+	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for a smaller batch")
+	f.BoolVar(&a.noVerify, "no-verify", false, "do not run the number of instances that memory is predicted to hold")
+	f.Var(flags.Duration(&a.budget, 0, time.Second), "budget", "time after which no further server is started, in seconds or with a unit: 10m; 0 is no limit")
 	f.StringVar(&a.directory, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
 	a.result.Bind(f, output.Forms())
 	f.StringVarP(&a.csv, "csv", "f", "", "write one row for each setting to this file as CSV; the same as -o with --output csv")
@@ -82,7 +92,8 @@ func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 		"output":   complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
 	}
 	for _, name := range []string{
-		"instance-counts", "batch-sizes", "concurrency", "latency-budget", "memory", "memory-headroom", "tolerance",
+		"instance-counts", "batch-sizes", "concurrency", "latency-budget", "memory", "memory-headroom", "device", "max-instances",
+		"min-gain", "tolerance", "budget",
 		"measurement-interval", "stability-percentage", "max-trials", "shape", "string-length", "server-flag", "load-timeout",
 	} {
 		functions[name] = complete.Nothing
@@ -109,7 +120,7 @@ func (a *arguments) options() (*options, error) {
 	}
 	var errs []error
 	list := func(flag, text string) []int {
-		numbers, err := search.ParseList(text)
+		numbers, err := sweep.ParseList(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
 			return []int{1}
@@ -117,14 +128,23 @@ func (a *arguments) options() (*options, error) {
 		return numbers
 	}
 	o.Repositories = a.repositories
-	o.Space = search.Space{
-		Instances:     list("instance-counts", a.instances),
+	o.Space = sweep.Space{
 		Batches:       list("batch-sizes", a.batches),
 		Concurrencies: list("concurrency", a.concurrency),
 	}
-	o.LatencyBudget = a.latency
-	o.Headroom, o.Tolerance = a.headroom/100, a.tolerance/100
+	if a.instances != "" {
+		o.Space.Instances = list("instance-counts", a.instances)
+	}
+	o.LatencyBudget, o.Tolerance, o.Devices, o.Shapes = a.latency, a.tolerance/100, a.devices, a.shapes
+	f := &o.Footprint
+	f.MaxInstances, f.MinGain, f.Verify, f.Budget = a.maxInstances, a.gain/100, !a.noVerify, a.budget
 	var err error
+	if f.Headroom, err = parseHeadroom(a.headroom); err != nil {
+		errs = append(errs, fmt.Errorf("--memory-headroom: %w", err))
+	}
+	if a.maxInstances < 0 || a.gain < 0 || a.budget < 0 {
+		errs = append(errs, errors.New("--max-instances, --min-gain and --budget must not be negative"))
+	}
 	if o.Memory, err = parseSize(a.memory); err != nil {
 		errs = append(errs, fmt.Errorf("--memory: %w", err))
 	}
@@ -195,6 +215,21 @@ func parseSize(text string) (uint64, error) {
 		return 0, fmt.Errorf("%q is not a size such as 8GiB or 512MiB", text)
 	}
 	return uint64(v * factor), nil
+}
+
+// parseHeadroom reads what to keep free: a share in percent, or a size.
+func parseHeadroom(text string) (func(usable uint64) uint64, error) {
+	if text == "" {
+		return footprint.DefaultHeadroom, nil
+	}
+	if percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64); err == nil {
+		if !(percent >= 0 && percent < 100) {
+			return nil, fmt.Errorf("%q is not a share from 0 to below 100 percent", text)
+		}
+		return func(usable uint64) uint64 { return uint64(float64(usable) * percent / 100) }, nil
+	}
+	size, err := parseSize(text)
+	return func(uint64) uint64 { return size }, err
 }
 
 // suggest adds the nearest flag to an error about an unknown flag.

@@ -33,9 +33,10 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	ctx, stop := p.Interruptible(ctx)
 	defer stop()
 	command := []string{
-		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true", "--allow-metrics=false",
+		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true",
 		"--log-info=false", // so that the last lines of the log are about the failure
 	}
+	command = append(command, executionFlags...)
 	log := &progress{w: p.Stderr, total: o.Space.Points()}
 	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
 		Launcher: analyzer.ProcessLauncher{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
@@ -44,7 +45,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 		GPU:      view,
 		Observe:  log.observe,
 	})
-	if len(result.Points) == 0 {
+	if len(result.Footprint.Anchors) == 0 && len(result.Points) == 0 {
 		return failure(result, err)
 	}
 	if err := errors.Join(err, write(p, o, result)); err != nil {
@@ -53,7 +54,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	switch {
 	case result.Interrupted:
 		return &process.ExitError{Code: interrupted}
-	case result.Recommended < 0:
+	case result.Recommended == nil:
 		return &process.ExitError{Code: process.Failure} // the report gives the reason
 	}
 	return nil

@@ -1,7 +1,6 @@
-// Package search is the arithmetic of an analysis: the settings to try, the cost of
-// an instance, the number of instances that fit, and the setting to recommend. It
-// measures nothing.
-package search
+// Package sweep is the settings that an analysis measures: instance counts, batch sizes and numbers
+// of requests in flight.
+package sweep
 
 import (
 	"errors"
@@ -14,7 +13,7 @@ import (
 // maxListed bounds a list of numbers: each of them costs a measurement.
 const maxListed = 1024
 
-// Space holds the values to try, lists of positive numbers.
+// Space holds the values to try, lists of positive numbers. Instances may be empty.
 type Space struct {
 	Instances     []int
 	Batches       []int
@@ -37,15 +36,24 @@ func (s Space) Validate() error {
 		return nil
 	}
 	return errors.Join(
-		check("instance counts", s.Instances),
+		check("instance counts", s.Counts()),
 		check("batch sizes", s.Batches),
 		check("concurrencies", s.Concurrencies),
 	)
 }
 
 // Counts returns the instance counts in the order to try them: the smallest first,
-// so that a search that runs out of memory has measured the most.
-func (s Space) Counts() []int { return ascending(s.Instances) }
+// so that a search that runs out of memory has measured the most. Without instance counts they
+// are 1, 2 and 4.
+func (s Space) Counts() []int {
+	if len(s.Instances) == 0 {
+		return []int{1, 2, 4}
+	}
+	return ascending(s.Instances)
+}
+
+// BatchSizes returns the batch sizes in rising order.
+func (s Space) BatchSizes() []int { return ascending(s.Batches) }
 
 // Loads returns the loads for one server in the order of rising memory: allocators
 // keep their memory, so a smaller batch after a larger one would be charged for
@@ -61,7 +69,9 @@ func (s Space) Loads() []Load {
 }
 
 // Points returns the number of measurements.
-func (s Space) Points() int { return len(s.Counts()) * len(s.Loads()) }
+func (s Space) Points() int {
+	return len(s.Counts()) * len(s.Loads())
+}
 
 func ascending(list []int) []int {
 	list = slices.Clone(list)
