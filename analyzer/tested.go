@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	warmLimit      = 30 * time.Second
-	warmExecutions = 2 // of each instance
+	warmLimit      = 10 * time.Second
+	warmRequests   = 4096 // of a round
+	warmExecutions = 2    // of each instance
 	// blindExecutions for each instance are sent where the server does not count them.
 	blindExecutions = 8
-	// quick is the time of a round of requests from which on rounds are not measured in windows.
+	// quick is the time of a round of requests below which the next one is larger.
 	quick = 300 * time.Millisecond
 )
 
@@ -74,10 +75,13 @@ func (v *tested) Warm(ctx context.Context) (proof footprint.Proof, err error) {
 	return proof, err
 }
 
+// warm sends the largest batches, which keep instances busy for longest, so that the next request
+// finds another one. More requests in flight than under stress would take memory of their own.
 func (v *tested) warm(ctx context.Context) (footprint.Proof, error) {
-	load := sweep.Load{Batch: 1, Concurrency: 2 * v.instances}
-	for end := time.Now().Add(warmLimit); ; load.Concurrency *= 2 {
-		if err := v.exercise(ctx, load, blindExecutions*v.instances); err != nil {
+	load := sweep.Load{Batch: v.run.result.Batch, Concurrency: 2 * v.instances}
+	requests := blindExecutions * v.instances
+	for end := time.Now().Add(warmLimit); ; requests = min(2*requests, warmRequests) {
+		if err := v.exercise(ctx, load, requests); err != nil {
 			return footprint.NoProof, err
 		}
 		counts, err := v.run.Loader.Executions(ctx, v.server.Endpoints(), v.run.Model)
@@ -91,7 +95,6 @@ func (v *tested) warm(ctx context.Context) (footprint.Proof, error) {
 		case !time.Now().Before(end):
 			return footprint.NoProof, nil
 		}
-		load.Concurrency = min(load.Concurrency, 16*v.instances)
 	}
 }
 
@@ -100,28 +103,60 @@ func (v *tested) exercise(ctx context.Context, load sweep.Load, requests int) er
 }
 
 // Stress runs all instances at once.
-func (v *tested) Stress(ctx context.Context, batch int) (work footprint.Work, err error) {
+func (v *tested) Stress(ctx context.Context, batch int) error {
 	v.run.Observe(Stressing{v.instances, batch})
-	err = v.during(ctx, func(ctx context.Context) error {
-		work, err = v.full(ctx, batch)
-		return err
-	})
-	if !slices.Contains(v.run.Space.Batches, batch) || !v.run.inBudget(work.P99) {
-		work = footprint.Work{} // only the memory is of interest
-	}
-	return work, err
+	return v.during(ctx, func(ctx context.Context) error { return v.stress(ctx, batch) })
 }
 
-// Sweep measures the user's settings and returns the best within the latency budget. It is an
-// error if all of them fail.
-func (v *tested) Sweep(ctx context.Context) (best footprint.Work, err error) {
+// stress sends rounds of requests, two for each instance, until the time is over.
+func (v *tested) stress(ctx context.Context, batch int) error {
+	load := sweep.Load{Batch: batch, Concurrency: 2 * v.instances}
+	requests := 2 * load.Concurrency
+	for end := time.Now().Add(v.run.StressTime); ; {
+		begin := time.Now()
+		if err := v.exercise(ctx, load, requests); err != nil {
+			return err
+		}
+		if !time.Now().Before(end) {
+			return nil
+		}
+		if time.Since(begin) < quick {
+			requests *= 4
+		}
+	}
+}
+
+// Work measures the throughput of all instances at the user's largest batch and, once for each
+// count, the user's settings. If the latency budget excludes the first, the best of the others
+// counts. It is an error if all of them fail.
+func (v *tested) Work(ctx context.Context) (best footprint.Work, err error) {
 	err = v.during(ctx, func(ctx context.Context) error {
-		best, err = v.sweep(ctx)
-		return err
+		batches := v.run.Space.BatchSizes()
+		full := sweep.Load{Batch: batches[len(batches)-1], Concurrency: 2 * v.instances}
+		m, failed := v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, full)
+		if v.isAsked() {
+			if best, err = v.sweep(ctx); err != nil {
+				return err
+			}
+		} else if failed != nil {
+			return failed
+		}
+		if failed == nil && v.run.inBudget(m.P99) {
+			best = work(m) // also if a setting was quicker: all servers have this load, so it compares
+		}
+		return nil
 	})
 	return best, err
 }
 
+// isAsked reports whether the user's settings are to be measured with this count, and have not been.
+// With a latency budget they are also what makes other counts comparable.
+func (v *tested) isAsked() bool {
+	return (v.run.LatencyBudget > 0 || slices.Contains(v.run.Space.Counts(), v.instances)) &&
+		!slices.ContainsFunc(v.run.result.Points, func(p Point) bool { return p.Instances == v.instances })
+}
+
+// sweep measures the user's settings and returns the best within the latency budget.
 func (v *tested) sweep(ctx context.Context) (best footprint.Work, err error) {
 	worked := false
 	for _, load := range v.run.Space.Loads() {
@@ -153,32 +188,6 @@ func work(m Measurement) footprint.Work {
 }
 
 func (r *run) inBudget(p99 time.Duration) bool { return r.LatencyBudget == 0 || p99 <= r.LatencyBudget }
-
-// full makes all instances execute at once. Quick models are measured in windows; of slow ones,
-// rounds of requests are sent until the time is over.
-func (v *tested) full(ctx context.Context, batch int) (footprint.Work, error) {
-	load := sweep.Load{Batch: batch, Concurrency: 2 * v.instances}
-	begin := time.Now()
-	for sent := 0; ; {
-		if err := v.exercise(ctx, load, 2*load.Concurrency); err != nil {
-			return footprint.Work{}, err
-		}
-		sent += 2 * load.Concurrency
-		took := time.Since(begin)
-		if took < quick {
-			m, err := v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, load)
-			return work(m), err
-		}
-		if took >= v.run.StressTime {
-			perSecond := float64(sent) / took.Seconds()
-			return footprint.Work{
-				Throughput: perSecond * float64(batch),
-				Spread:     1 / float64(sent/load.Concurrency),
-				P99:        time.Duration(float64(load.Concurrency) / perSecond * float64(time.Second)),
-			}, nil
-		}
-	}
-}
 
 // Close stops the server.
 func (v *tested) Close() error {

@@ -56,6 +56,7 @@ func (r *run) phases(ctx context.Context, server Server, s *sampler, a *Anchor, 
 		if err := r.stress(ctx, server, s, a, b); err != nil {
 			return err
 		}
+		a.Batches = append(a.Batches, BatchPoint{b, s.peak()})
 	}
 	select {
 	case <-ctx.Done():
@@ -64,33 +65,26 @@ func (r *run) phases(ctx context.Context, server Server, s *sampler, a *Anchor, 
 	}
 	a.Retained = s.settle(ctx, r.Times.Settle)
 	a.Peak = s.peak()
-	if !r.sweeps(a.Instances) {
+	if a.Curve() {
 		return nil
 	}
-	work, err := server.Sweep(ctx)
-	a.Swept = s.peak()
-	if work.Throughput > 0 && a.Work.Throughput == 0 {
-		a.Work = work
-	}
+	a.Work, err = server.Work(ctx)
+	a.Worked = s.peak()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// sweeps reports whether the user's settings are to be measured with a count.
-func (r *run) sweeps(instances int) bool {
-	return slices.Contains(r.Counts, instances) && !slices.ContainsFunc(r.result.Anchors, func(a Anchor) bool {
-		return a.Instances == instances && a.Swept != nil
-	})
-}
+// Curve reports that the server ran smaller batches before the largest: it shows the memory by batch
+// size. Allocators do not give back what the smaller ones took, so it is no point of the law.
+func (a *Anchor) Curve() bool { return len(a.Batches) > 1 }
 
 // stress repeats a window while memory grows.
 func (r *run) stress(ctx context.Context, server Server, s *sampler, a *Anchor, batch int) error {
-	var work Work
 	for range maxWindows {
 		s.reset()
-		w, err := server.Stress(ctx, batch)
+		err := server.Stress(ctx, batch)
 		s.now()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -98,17 +92,10 @@ func (r *run) stress(ctx context.Context, server Server, s *sampler, a *Anchor, 
 		if err != nil {
 			return err
 		}
-		if w.Throughput > work.Throughput {
-			work = w
-		}
 		if a.Growing = s.growing(); len(a.Growing) == 0 {
 			break
 		}
 	}
 	slices.Sort(a.Growing)
-	a.Batches = append(a.Batches, BatchPoint{batch, s.peak(), work})
-	if work.Throughput > a.Work.Throughput {
-		a.Work = work
-	}
 	return nil
 }

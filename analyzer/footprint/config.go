@@ -23,7 +23,8 @@ type Config struct {
 	// Verify runs the answer and one instance more. MaxRuns bounds the servers in all.
 	Verify  bool
 	MaxRuns int
-	// Budget is the time after which no further server is started; 0 is no limit.
+	// Budget is the time after which no further server is started, except for the first; 0 is no
+	// limit.
 	Budget time.Duration
 	// Doubts are known before: such as shapes that were not given.
 	Doubts []string

@@ -60,10 +60,10 @@ type Server interface {
 	Warm(ctx context.Context) (Proof, error)
 	// Stress makes all instances execute batches of a size at once for a few seconds. When it is
 	// called again, all of them have the memory that they need.
-	Stress(ctx context.Context, batch int) (Work, error)
-	// Sweep measures the settings that the user asks for. It comes last, so that the memory of
-	// all servers is read after the same work.
-	Sweep(ctx context.Context) (Work, error)
+	Stress(ctx context.Context, batch int) error
+	// Work measures the throughput of all instances, and the settings that the user asks for. It
+	// comes last, so that the memory of all servers is read after the same work.
+	Work(ctx context.Context) (Work, error)
 	Close() error
 }
 
@@ -104,10 +104,11 @@ type Anchor struct {
 	// The settled memory after the load, after the first executions and after the stress has
 	// ended, and the most during the stress.
 	Loaded, Warm, Retained, Peak Reading
-	// Swept is the most memory with the user's settings too; nil if they were not measured.
-	Swept   Reading
-	Proof   Proof
-	Work    Work
+	// Worked is the most memory with the user's settings too.
+	Worked Reading
+	Proof  Proof
+	Work   Work
+	// Batches are the peaks at smaller batches, on a server that is no point of the law.
 	Batches []BatchPoint
 	// Growing lists the places where memory still grew in the last window.
 	Growing []Place
@@ -119,7 +120,6 @@ type Anchor struct {
 type BatchPoint struct {
 	Batch int
 	Peak  Reading
-	Work  Work
 }
 
 // Limit is what a place says about the number of instances.

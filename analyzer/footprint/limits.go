@@ -46,7 +46,7 @@ func (r *run) limits() {
 func (r *run) queued(place Place) uint64 {
 	var most uint64
 	for _, a := range r.completed() {
-		most = max(most, a.Swept[place]-min(a.Swept[place], a.Peak[place]))
+		most = max(most, a.Worked[place]-min(a.Worked[place], a.Peak[place]))
 	}
 	if most < kept {
 		return 0

@@ -44,7 +44,7 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 	if err := r.base(ctx); err != nil {
 		return fmt.Errorf("measure a server without models: %w", err)
 	}
-	for _, step := range []func(context.Context) error{r.counts, r.repeat, r.findUseful, r.verify} {
+	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.findUseful, r.verify} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ var errStop = errors.New("no further server is started")
 // add measures a server and keeps the anchor. It returns errStop if none may be started, and the
 // error of the context if it ended.
 func (r *run) add(ctx context.Context, instances int, why string, batches []int) (Anchor, error) {
-	if !r.until.IsZero() && time.Now().After(r.until) {
+	if !r.until.IsZero() && len(r.completed()) > 0 && time.Now().After(r.until) {
 		r.doubt("the time budget ended")
 		return Anchor{}, errStop
 	}
@@ -172,13 +172,25 @@ func (r *run) missing(now map[Place]Room) (Place, uint64) {
 	return "", 0
 }
 
+// curve measures the memory by batch size with one instance.
+func (r *run) curve(ctx context.Context) error {
+	if len(r.Batches) < 2 {
+		return nil
+	}
+	_, err := r.add(ctx, r.Counts[0], "memory by batch size", r.Batches)
+	return stopped(err)
+}
+
+// last is the largest batch, with which all points of the law are measured.
+func (r *run) last() []int { return r.Batches[len(r.Batches)-1:] }
+
 // counts measures the counts that were asked for, in rising order, until one fails.
 func (r *run) counts(ctx context.Context) error {
 	for _, k := range r.Counts {
-		if len(r.completed()) > 0 && !r.mayRun(k) {
+		if len(r.completed()) > 0 && !r.mayRun(k) || r.failedAt(k) {
 			break // it cannot fit, and running out of memory measures nothing
 		}
-		if a, err := r.add(ctx, k, "asked for", r.Batches); err != nil || a.Failure != nil {
+		if a, err := r.add(ctx, k, "asked for", r.last()); err != nil || a.Failure != nil {
 			if errors.Is(err, errStop) {
 				return nil
 			}
@@ -195,7 +207,6 @@ func (r *run) repeat(ctx context.Context) error {
 	if len(levels) == 0 {
 		return nil
 	}
-	last := r.Batches[len(r.Batches)-1:]
 	for k := 1; len(levels) < 3; k++ {
 		if slices.Contains(levels, k) {
 			continue
@@ -203,14 +214,14 @@ func (r *run) repeat(ctx context.Context) error {
 		if r.MaxInstances > 0 && k > max(4, r.MaxInstances) || !r.mayRun(k) || r.failedAt(k) {
 			return nil
 		}
-		a, err := r.add(ctx, k, "three counts make a law", last)
+		a, err := r.add(ctx, k, "three counts make a law", r.last())
 		if err != nil || a.Failure != nil {
 			return stopped(err)
 		}
 		levels = r.levels()
 	}
 	for _, k := range []int{levels[0], levels[len(levels)-1]} {
-		if a, err := r.add(ctx, k, "repeated for the noise", last); err != nil || a.Failure != nil {
+		if a, err := r.add(ctx, k, "repeated for the noise", r.last()); err != nil || a.Failure != nil {
 			return stopped(err)
 		}
 	}
@@ -224,9 +235,9 @@ func stopped(err error) error {
 	return err
 }
 
-// completed returns the anchors without failure.
+// completed returns the anchors that are points of the law.
 func (r *run) completed() []Anchor {
-	return slices.DeleteFunc(slices.Clone(r.result.Anchors), func(a Anchor) bool { return a.Failure != nil })
+	return slices.DeleteFunc(slices.Clone(r.result.Anchors), func(a Anchor) bool { return a.Failure != nil || a.Curve() })
 }
 
 // levels returns the distinct counts of the completed anchors in rising order.

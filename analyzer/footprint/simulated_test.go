@@ -101,17 +101,17 @@ func (v *simulatedServer) Warm(context.Context) (footprint.Proof, error) {
 	return footprint.Counted, v.run(1, time.Second)
 }
 
-func (v *simulatedServer) Stress(_ context.Context, batch int) (footprint.Work, error) {
+func (v *simulatedServer) Stress(_ context.Context, batch int) error {
+	return v.run(batch, 3*time.Second)
+}
+
+func (v *simulatedServer) Work(context.Context) (footprint.Work, error) {
 	busy := v.instances
 	if v.s.scale > 0 {
 		busy = min(busy, v.s.scale)
 	}
 	noise := 1 + 0.01*v.s.random.NormFloat64()
-	return footprint.Work{Throughput: 100 * float64(busy) * noise, Spread: 0.02}, v.run(batch, 3*time.Second)
-}
-
-func (v *simulatedServer) Sweep(context.Context) (footprint.Work, error) {
-	return footprint.Work{}, v.run(batch, time.Second)
+	return footprint.Work{Throughput: 100 * float64(busy) * noise, Spread: 0.02}, v.run(batch, time.Second)
 }
 
 func (v *simulatedServer) Close() error {

@@ -14,7 +14,6 @@ func (r *run) findUseful(ctx context.Context) error {
 	}
 	// Even with perfect scaling, instances beyond this count gain less.
 	largest := int(math.Ceil(1/r.MinGain)) + 1
-	last := r.Batches[len(r.Batches)-1:]
 	for {
 		useful, next := r.usefulBetween()
 		k := 0
@@ -32,7 +31,7 @@ func (r *run) findUseful(ctx context.Context) error {
 		if k <= useful || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
 			return nil
 		}
-		a, err := r.add(ctx, k, "is one more instance of use?", last)
+		a, err := r.add(ctx, k, "is one more instance of use?", r.last())
 		if err != nil || a.Failure != nil {
 			return stopped(err)
 		}

@@ -45,7 +45,7 @@ func (r *run) climb(ctx context.Context, k int) error {
 			}
 			step = 1
 		}
-		if _, err := r.add(ctx, k, "does it fit?", r.Batches[len(r.Batches)-1:]); err != nil {
+		if _, err := r.add(ctx, k, "does it fit?", r.last()); err != nil {
 			return err
 		}
 	}
@@ -55,6 +55,9 @@ func (r *run) climb(ctx context.Context, k int) error {
 // 0 if there is none.
 func (r *run) edge() (fits, fails int) {
 	for _, a := range r.result.Anchors {
+		if a.Curve() && a.Failure == nil {
+			continue
+		}
 		if !r.fits(a) && (fails == 0 || a.Instances < fails) {
 			fails = a.Instances
 		}

@@ -78,7 +78,7 @@ func (p *printer) memory() {
 func (p *printer) readings(l footprint.Limit) {
 	var peaks []string
 	for _, a := range p.r.Footprint.Anchors {
-		if a.Failure == nil {
+		if a.Failure == nil && !a.Curve() {
 			peaks = append(peaks, fmt.Sprintf("%d: %s", a.Instances, size(float64(a.Peak[l.Place]))))
 		}
 	}
@@ -140,7 +140,10 @@ func (p *printer) law(l footprint.Limit) {
 }
 
 func (p *printer) capacity(l footprint.Limit) {
-	usable := fmt.Sprintf("%s of %s (%s)", size(l.Bytes()), size(l.Bytes()+float64(l.Headroom)), l.Room.Origin)
+	usable := fmt.Sprintf("%s of %s (%s)", size(l.Bytes()), size(l.Bytes()+float64(l.Headroom+l.Queued)), l.Room.Origin)
+	if l.Queued > 0 {
+		usable += fmt.Sprintf(", %s of it for requests that wait", size(float64(l.Queued)))
+	}
 	switch {
 	case l.Shortfall > 0:
 		p.line("  fits: not even the smallest server; %s are missing in %s", size(float64(l.Shortfall)), usable)
@@ -173,6 +176,11 @@ func (p *printer) useful() {
 
 func (p *printer) recommendation() {
 	rec, a := p.r.Recommended, p.r.Footprint.Answer
+	defer func() {
+		for _, doubt := range a.Doubts {
+			p.line("  uncertain: %s", doubt)
+		}
+	}()
 	if rec == nil {
 		p.line("recommended: nothing; %s", p.r.Reason)
 		return
@@ -192,8 +200,5 @@ func (p *printer) recommendation() {
 	if pt := rec.Point; pt != nil {
 		p.line("  measured with it: %s inferences/s, p99 %s ms at batch %d and %d requests in flight",
 			fixed(pt.Throughput, 1), fixed(milliseconds(pt.P99), 2), pt.Batch, pt.Concurrency)
-	}
-	for _, doubt := range a.Doubts {
-		p.line("  uncertain: %s", doubt)
 	}
 }

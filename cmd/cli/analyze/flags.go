@@ -32,7 +32,7 @@ type arguments struct {
 	devices                         []string
 	maxInstances                    int
 	noVerify                        bool
-	budget                          time.Duration
+	budget, stress                  time.Duration
 	directory, csv, json            string
 	result                          output.Options
 	protocol                        string
@@ -60,6 +60,7 @@ func (a *arguments) bind(f *flags.Set) {
 	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for a smaller batch")
 	f.BoolVar(&a.noVerify, "no-verify", false, "do not run the number of instances that memory is predicted to hold")
 	f.Var(flags.Duration(&a.budget, 0, time.Second), "budget", "time after which no further server is started, in seconds or with a unit: 10m; 0 is no limit")
+	f.Var(flags.Duration(&a.stress, 3*time.Second, time.Second), "stress-time", "least time that all instances of a server run at once, in seconds or with a unit")
 	f.StringVar(&a.directory, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
 	a.result.Bind(f, output.Forms())
 	f.StringVarP(&a.csv, "csv", "f", "", "write one row for each setting to this file as CSV; the same as -o with --output csv")
@@ -93,7 +94,7 @@ func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 	}
 	for _, name := range []string{
 		"instance-counts", "batch-sizes", "concurrency", "latency-budget", "memory", "memory-headroom", "device", "max-instances",
-		"min-gain", "tolerance", "budget",
+		"min-gain", "tolerance", "budget", "stress-time",
 		"measurement-interval", "stability-percentage", "max-trials", "shape", "string-length", "server-flag", "load-timeout",
 	} {
 		functions[name] = complete.Nothing
@@ -137,13 +138,14 @@ func (a *arguments) options() (*options, error) {
 	}
 	o.LatencyBudget, o.Tolerance, o.Devices, o.Shapes = a.latency, a.tolerance/100, a.devices, a.shapes
 	f := &o.Footprint
+	o.StressTime, f.Times.Idle = a.stress, min(f.Times.Idle, a.stress)
 	f.MaxInstances, f.MinGain, f.Verify, f.Budget = a.maxInstances, a.gain/100, !a.noVerify, a.budget
 	var err error
 	if f.Headroom, err = parseHeadroom(a.headroom); err != nil {
 		errs = append(errs, fmt.Errorf("--memory-headroom: %w", err))
 	}
-	if a.maxInstances < 0 || a.gain < 0 || a.budget < 0 {
-		errs = append(errs, errors.New("--max-instances, --min-gain and --budget must not be negative"))
+	if a.maxInstances < 0 || a.gain < 0 || a.budget < 0 || a.stress < 0 {
+		errs = append(errs, errors.New("--max-instances, --min-gain, --budget and --stress-time must not be negative"))
 	}
 	if o.Memory, err = parseSize(a.memory); err != nil {
 		errs = append(errs, fmt.Errorf("--memory: %w", err))

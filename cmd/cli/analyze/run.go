@@ -45,7 +45,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 		GPU:      view,
 		Observe:  log.observe,
 	})
-	if len(result.Footprint.Anchors) == 0 && len(result.Points) == 0 {
+	if err != nil && len(result.Points) == 0 {
 		return failure(result, err)
 	}
 	if err := errors.Join(err, write(p, o, result)); err != nil {
