@@ -79,17 +79,20 @@ func (v *tested) Warm(ctx context.Context) (proof footprint.Proof, err error) {
 // finds another one. More requests in flight than under stress would take memory of their own.
 func (v *tested) warm(ctx context.Context) (footprint.Proof, error) {
 	load := sweep.Load{Batch: v.run.result.Batch, Concurrency: 2 * v.instances}
-	requests := blindExecutions * v.instances
+	requests, sent := 2*warmExecutions*v.instances, 0
 	for end := time.Now().Add(warmLimit); ; requests = min(2*requests, warmRequests) {
 		if err := v.exercise(ctx, load, requests); err != nil {
 			return footprint.NoProof, err
 		}
+		sent += requests
 		counts, err := v.run.Loader.Executions(ctx, v.server.Endpoints(), v.run.Model)
 		switch {
 		case ctx.Err() != nil:
 			return footprint.NoProof, context.Cause(ctx)
 		case err != nil || len(counts) == 0:
-			return footprint.Enough, nil
+			if sent >= blindExecutions*v.instances {
+				return footprint.Enough, nil
+			}
 		case len(counts) >= v.instances && slices.Min(counts) >= warmExecutions:
 			return footprint.Counted, nil
 		case !time.Now().Before(end):

@@ -129,6 +129,14 @@ type (
 	}
 )
 
+// UsefulCount returns how many instances are of use; 0 if that is not known.
+func (a answer) UsefulCount() int {
+	if a.Useful == nil {
+		return 0
+	}
+	return *a.Useful
+}
+
 // Encode returns the JSON form of a result.
 func Encode(r *analyzer.Result) Document {
 	f := r.Footprint

@@ -3,7 +3,6 @@ package analyze
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"triton/analyzer"
-	"triton/analyzer/footprint"
 	"triton/analyzer/footprint/sweep"
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
@@ -141,13 +139,13 @@ func (a *arguments) options() (*options, error) {
 	o.StressTime, f.Times.Idle = a.stress, min(f.Times.Idle, a.stress)
 	f.MaxInstances, f.MinGain, f.Verify, f.Budget = a.maxInstances, a.gain/100, !a.noVerify, a.budget
 	var err error
-	if f.Headroom, err = parseHeadroom(a.headroom); err != nil {
+	if f.Headroom, err = flags.Headroom(a.headroom); err != nil {
 		errs = append(errs, fmt.Errorf("--memory-headroom: %w", err))
 	}
 	if a.maxInstances < 0 || a.gain < 0 || a.budget < 0 || a.stress < 0 {
 		errs = append(errs, errors.New("--max-instances, --min-gain, --budget and --stress-time must not be negative"))
 	}
-	if o.Memory, err = parseSize(a.memory); err != nil {
+	if o.Memory, err = flags.Size(a.memory); err != nil {
 		errs = append(errs, fmt.Errorf("--memory: %w", err))
 	}
 	if a.wait <= 0 {
@@ -195,43 +193,6 @@ func (a *arguments) loadOptions(o *options) error {
 		errs = append(errs, perfcmd.AddInputData(&c.Data, text))
 	}
 	return errors.Join(errs...)
-}
-
-// parseSize reads a number of bytes with a unit: GiB, MiB, KiB or their first
-// letters, GB, MB, kB. An empty text is 0.
-func parseSize(text string) (uint64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	number := strings.TrimRight(text, "KMGTkmgtiB ")
-	unit := strings.TrimSpace(text[len(number):])
-	factor, ok := map[string]float64{
-		"": 1, "B": 1,
-		"K": 1 << 10, "KiB": 1 << 10, "kB": 1e3, "KB": 1e3,
-		"M": 1 << 20, "MiB": 1 << 20, "MB": 1e6,
-		"G": 1 << 30, "GiB": 1 << 30, "GB": 1e9,
-		"T": 1 << 40, "TiB": 1 << 40, "TB": 1e12,
-	}[unit]
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !ok || !(v*factor >= 1 && v*factor < 1<<62) {
-		return 0, fmt.Errorf("%q is not a size such as 8GiB or 512MiB", text)
-	}
-	return uint64(v * factor), nil
-}
-
-// parseHeadroom reads what to keep free: a share in percent, or a size.
-func parseHeadroom(text string) (func(usable uint64) uint64, error) {
-	if text == "" {
-		return footprint.DefaultHeadroom, nil
-	}
-	if percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64); err == nil {
-		if !(percent >= 0 && percent < 100) {
-			return nil, fmt.Errorf("%q is not a share from 0 to below 100 percent", text)
-		}
-		return func(usable uint64) uint64 { return uint64(float64(usable) * percent / 100) }, nil
-	}
-	size, err := parseSize(text)
-	return func(uint64) uint64 { return size }, err
 }
 
 // suggest adds the nearest flag to an error about an unknown flag.
