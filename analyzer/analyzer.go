@@ -36,6 +36,8 @@ type Config struct {
 	TempDir string
 	// Footprint says how memory is measured. Run sets its counts and batches.
 	Footprint footprint.Config
+	// MemoryOnly leaves out the throughput.
+	MemoryOnly bool
 	// StressTime is the least time that all instances run at once.
 	StressTime time.Duration
 }

@@ -133,6 +133,9 @@ func (v *tested) stress(ctx context.Context, batch int) error {
 // count, the user's settings. If the latency budget excludes the first, the best of the others
 // counts. It is an error if all of them fail.
 func (v *tested) Work(ctx context.Context) (best footprint.Work, err error) {
+	if v.run.MemoryOnly {
+		return footprint.Work{}, nil
+	}
 	err = v.during(ctx, func(ctx context.Context) error {
 		batches := v.run.Space.BatchSizes()
 		full := sweep.Load{Batch: batches[len(batches)-1], Concurrency: 2 * v.instances}

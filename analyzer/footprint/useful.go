@@ -42,6 +42,9 @@ func (r *run) findUseful(ctx context.Context) error {
 // next measured one, up to which an instance was of no use; 0 if there is none.
 func (r *run) usefulBetween() (useful, next int) {
 	levels := r.levels()
+	if r.MinGain <= 0 && len(levels) > 0 {
+		return levels[len(levels)-1], 0 // every instance is of use
+	}
 	for i, k := range levels {
 		useful = k
 		if i+1 == len(levels) {

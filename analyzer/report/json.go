@@ -12,10 +12,25 @@ import (
 
 // JSON prints the whole result. Memory is in bytes, latency in milliseconds.
 func JSON(w io.Writer, r *analyzer.Result) error {
+	return JSONs(w, []*analyzer.Result{r})
+}
+
+// JSONs prints the results of several models as one document.
+func JSONs(w io.Writer, results []*analyzer.Result) error {
+	var all Document
+	for i, r := range results {
+		d := Encode(r)
+		if i > 0 {
+			d.Started, d.Models = all.Started, append(all.Models, d.Models...)
+			d.Warnings = append(all.Warnings, d.Warnings...)
+			d.Interrupted = d.Interrupted || all.Interrupted
+		}
+		all = d
+	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(Encode(r))
+	return enc.Encode(all)
 }
 
 // Schema is the version of the JSON form.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"triton/analyzer"
@@ -20,6 +21,29 @@ func Text(w io.Writer, r *analyzer.Result) error {
 	for _, line := range d.Notes {
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// Memory prints what was found of the memory of models.
+func Memory(w io.Writer, results []*analyzer.Result) error {
+	for _, r := range results {
+		p := printer{r: r}
+		p.line("model %s", r.Model)
+		for _, a := range r.Footprint.Anchors {
+			if a.Failure != nil && !r.Interrupted {
+				p.line("failed: instance count %d: %v", a.Instances, a.Failure)
+			}
+		}
+		p.memory()
+		for _, text := range slices.Concat(r.Footprint.Answer.Doubts, r.Warnings) {
+			p.line("note: %s", text)
+		}
+		for _, line := range p.lines {
+			if _, err := fmt.Fprintln(w, line); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

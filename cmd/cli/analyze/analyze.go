@@ -63,6 +63,6 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: suggest(f, err)}
 	})
-	cmd.AddCommand(devices.NewCommand(p), fit.NewCommand(p))
+	cmd.AddCommand(devices.NewCommand(p), fit.NewCommand(p), newMemory(p))
 	return cmd
 }
