@@ -114,7 +114,7 @@ func (v *tested) Stress(ctx context.Context, batch int) error {
 // stress sends rounds of requests, two for each instance, until the time is over.
 func (v *tested) stress(ctx context.Context, batch int) error {
 	load := sweep.Load{Batch: batch, Concurrency: 2 * v.instances}
-	requests := 2 * load.Concurrency
+	requests := load.Concurrency
 	for end := time.Now().Add(v.run.StressTime); ; {
 		begin := time.Now()
 		if err := v.exercise(ctx, load, requests); err != nil {

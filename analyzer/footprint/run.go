@@ -44,7 +44,7 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 	if err := r.base(ctx); err != nil {
 		return fmt.Errorf("measure a server without models: %w", err)
 	}
-	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.findUseful, r.verify} {
+	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.lever, r.findUseful, r.verify} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -226,6 +226,25 @@ func (r *run) repeat(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// far is how many times the largest measured count a prediction may be without one more server: the
+// farther the measured counts reach, the less noise there is in the prediction.
+const far = 4
+
+// lever measures twice the largest count if memory is predicted to hold many more.
+func (r *run) lever(ctx context.Context) error {
+	levels := r.levels()
+	count, limited := r.memoryCount()
+	if len(levels) < 3 || !limited || count <= far*levels[len(levels)-1] {
+		return nil
+	}
+	k := 2 * levels[len(levels)-1]
+	if r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
+		return nil
+	}
+	_, err := r.add(ctx, k, "memory is predicted from there", r.last())
+	return stopped(err)
 }
 
 func stopped(err error) error {
