@@ -22,7 +22,7 @@ func (r *run) answer() {
 	useful, next := r.usefulBetween()
 	a.Useful, a.UsefulKnown = useful, next == useful+1
 	if a.UsefulKnown {
-		a.Gain, _ = r.gain(useful, next)
+		r.useful(a, useful, next)
 	}
 	r.doubts()
 	a.Doubts = r.Doubts
@@ -36,9 +36,9 @@ func (r *run) answer() {
 			a.Status = Uncertain
 		}
 		return
-	case a.UsefulKnown && (!a.MemoryLimits || useful <= a.Memory):
-		a.Instances, a.Status = useful, ThroughputLimited
-	case a.MemoryLimits && (a.UsefulKnown || a.MemoryStatus == Verified || a.Memory <= useful):
+	case a.UsefulKnown && (!a.MemoryLimits || a.Useful <= a.Memory):
+		a.Instances, a.Status = a.Useful, ThroughputLimited
+	case a.MemoryLimits && (a.UsefulKnown || r.MinGain <= 0 || a.MemoryStatus == Verified || a.Memory <= useful):
 		a.Instances, a.Status = a.Memory, a.MemoryStatus
 	default: // the measured counts are all of use, and more may be
 		a.Instances, a.Status = min(useful, fits), Predicted
@@ -49,6 +49,19 @@ func (r *run) answer() {
 	a.Run = slices.ContainsFunc(r.result.Anchors, func(n Anchor) bool { return n.Instances == a.Instances && r.fits(n) })
 	if len(a.Doubts) > 0 {
 		a.Status = Uncertain
+	}
+}
+
+// useful takes over the last instance of use. What may be noise is a doubt.
+func (r *run) useful(a *Answer, last, next int) {
+	a.Useful, _ = r.fewest(last)
+	if a.Useful < last {
+		levels := r.levels()
+		next = levels[slices.Index(levels, a.Useful)+1]
+	}
+	var noise float64
+	if a.Gain, noise = r.gain(a.Useful, next); a.Gain >= r.MinGain {
+		r.doubt("the throughput of servers with the same count differed by up to %.0f %%, so more instances may be of use", 100*max(noise, r.repeatSpread()))
 	}
 }
 

@@ -49,7 +49,7 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	// The room is read again when the answer is given: neighbours may have come.
+	// The room is read again when the answer is given: neighbors may have come.
 	now, err := r.Subject.Room(ctx)
 	if err != nil {
 		return err

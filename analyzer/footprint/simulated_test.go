@@ -143,7 +143,7 @@ func simulate(t *testing.T, seed uint64) *simulated {
 	total := []uint64{16, 24, 40, 80}[r.IntN(4)] << 30
 	g := gputest.GPU{Total: total, Reserved: between(200, 700)}
 	s := &simulated{pid: 1000, random: r}
-	s.kind = []string{"plain", "noise", "neighbours", "MIG", "arena", "growth", "leak", "accounting", "whole device", "delay"}[seed%10]
+	s.kind = []string{"plain", "noise", "neighbors", "MIG", "arena", "growth", "leak", "accounting", "whole device", "delay"}[seed%10]
 	each := between(1, 40)
 	s.law = gputest.Law{
 		Base: between(200, 700), BackendOnce: between(0, 400), Shared: between(0, 2000), PerInstance: between(40, 3000),
@@ -152,12 +152,13 @@ func simulate(t *testing.T, seed uint64) *simulated {
 	switch s.kind {
 	case "noise":
 		g.View.Noise, s.varies = between(1, 8), float64(between(1, 5))
-	case "neighbours":
+	case "neighbors":
 		g.Foreign = []gputest.Process{{PID: 5, Name: "other", Memory: between(100, 8000)}}
 	case "MIG":
 		half := total/2>>20 - 500
 		g.MIG = &gputest.MIG{Instances: []gputest.Instance{
-			{}, {UUID: mig, GPUInstance: 1, MemoryMB: half, Slices: 3, ComputeSlices: 3, Multiprocessors: 42, Reserved: between(10, 60)},
+			{},
+			{UUID: mig, GPUInstance: 1, MemoryMB: half, Slices: 3, ComputeSlices: 3, Multiprocessors: 42, Reserved: between(10, 60)},
 			{UUID: "MIG-other", GPUInstance: 2, MemoryMB: half, Slices: 3, ComputeSlices: 3, Multiprocessors: 42},
 		}}
 		visible.Visible = new(mig)

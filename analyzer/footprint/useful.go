@@ -27,8 +27,13 @@ func (r *run) findUseful(ctx context.Context) error {
 			}
 		case next > useful+1:
 			k = useful + (next-useful)/2
+		default:
+			enough, below := r.fewest(useful)
+			if k = below + (enough-below)/2; k == below {
+				return nil
+			}
 		}
-		if k <= useful || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
+		if slices.Contains(r.levels(), k) || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
 			return nil
 		}
 		a, err := r.add(ctx, k, "is one more instance of use?", r.last())
@@ -55,6 +60,20 @@ func (r *run) usefulBetween() (useful, next int) {
 		}
 	}
 	return useful, 0
+}
+
+// fewest returns the smallest measured count from which on all further instances up to useful
+// together raised the throughput by less than the smallest gain, and the next smaller measured count.
+// Between counts that are far apart some instances may have been of use and others not.
+func (r *run) fewest(useful int) (enough, below int) {
+	top, _ := r.throughput(useful)
+	for _, k := range r.levels() {
+		if t, _ := r.throughput(k); t*(1+r.MinGain) >= top || k == useful {
+			return k, below
+		}
+		below = k
+	}
+	return useful, below
 }
 
 // gain returns by which share each instance from one count to another raised the throughput, and

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"triton/pkg/gpu"
 )
@@ -34,8 +35,9 @@ type Peaks interface {
 	Peak(d gpu.Device, pid int) (uint64, error)
 }
 
-// Meter reads devices.
+// Meter reads devices. Its methods are safe for concurrent use.
 type Meter struct {
+	mu      sync.Mutex // guards the states
 	view    gpu.View
 	peaks   Peaks // nil if there is no accounting
 	devices []*state
@@ -102,6 +104,8 @@ type Room struct {
 
 // Rooms reads the devices while no server runs. What is in use then is not the next server's.
 func (m *Meter) Rooms() []Room {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var all []Room
 	for _, s := range m.devices {
 		r := m.view.Read(s.Device)
@@ -123,6 +127,8 @@ func (m *Meter) Rooms() []Room {
 
 // Read returns the memory of the server's processes on each device where they have any.
 func (m *Meter) Read(server []int) map[string]uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	out := make(map[string]uint64)
 	for _, s := range m.devices {
 		if bytes, ok := m.read(s, server); ok {
@@ -176,6 +182,8 @@ func (m *Meter) Peaks(server []int) map[string]uint64 {
 	if m.peaks == nil {
 		return out
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, s := range m.devices {
 		for _, pid := range server {
 			if peak, err := m.peaks.Peak(s.Device, pid); err == nil && peak > 0 {
@@ -198,6 +206,8 @@ func (s *state) compare(a Source, x uint64, b Source, y uint64) {
 // Sources returns the best source that was used on a device, and how the sources disagreed; empty
 // if they agree.
 func (m *Meter) Sources(uuid string) (best Source, disagree string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, s := range m.devices {
 		if s.UUID != uuid {
 			continue

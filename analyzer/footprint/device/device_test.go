@@ -36,7 +36,7 @@ func card() gputest.GPU { return gputest.GPU{Total: 16 << 30, Reserved: 300 * mi
 // TestRanks reads the same server with everything that drivers hide.
 func TestRanks(t *testing.T) {
 	t.Parallel()
-	neighbour := []gputest.Process{{PID: 7, Memory: 1000 * mib}}
+	neighbor := []gputest.Process{{PID: 7, Memory: 1000 * mib}}
 	for name, c := range map[string]struct {
 		view    gputest.Visibility
 		foreign []gputest.Process
@@ -45,14 +45,14 @@ func TestRanks(t *testing.T) {
 		source  device.Source
 	}{
 		"processes":              {want: 1100, source: device.Processes},
-		"processes, shared":      {foreign: neighbour, want: 1100, source: device.Processes},
+		"processes, shared":      {foreign: neighbor, want: 1100, source: device.Processes},
 		"accounting":             {account: true, want: 1100, source: device.Accounting},
 		"zeros":                  {view: gputest.Visibility{Processes: gputest.ProcessesZero}, want: 1100, source: device.WholeDevice},
 		"all ones":               {view: gputest.Visibility{Processes: gputest.ProcessesAllOnes}, want: 1100, source: device.WholeDevice},
 		"denied":                 {view: gputest.Visibility{Processes: gputest.ProcessesDenied}, want: 1100, source: device.WholeDevice},
 		"another PID namespace":  {view: gputest.Visibility{PIDOffset: 5000}, want: 1100, source: device.Processes},
-		"namespace and shared":   {view: gputest.Visibility{PIDOffset: 5000}, foreign: neighbour, want: 1100, source: device.Processes},
-		"zeros on a shared card": {view: gputest.Visibility{Processes: gputest.ProcessesZero}, foreign: neighbour, want: 0, source: device.None},
+		"namespace and shared":   {view: gputest.Visibility{PIDOffset: 5000}, foreign: neighbor, want: 1100, source: device.Processes},
+		"zeros on a shared card": {view: gputest.Visibility{Processes: gputest.ProcessesZero}, foreign: neighbor, want: 0, source: device.None},
 		"older driver":           {view: gputest.Visibility{NoMemoryV2: true}, want: 1100, source: device.Processes},
 	} {
 		g := card()

@@ -25,23 +25,23 @@ func tree(t *testing.T, files map[string]string) host.FS {
 	return host.FS{Root: root}
 }
 
-// rollup returns the sums of a process that maps 100 MiB of a library with some neighbours.
-func rollup(neighbours int) string {
+// rollup returns the sums of a process that maps 100 MiB of a library with some neighbors.
+func rollup(neighbors int) string {
 	kB := func(n int) string { return strconv.Itoa(n) + " kB\n" }
 	const library = 100 << 10
 	clean, private := "Shared_Clean:  "+kB(library), "Private_Clean:  "+kB(0)
-	if neighbours == 0 {
+	if neighbors == 0 {
 		clean, private = "Shared_Clean:  "+kB(0), "Private_Clean:  "+kB(library)
 	}
 	return "55f0-7fff ---p 00000000 00:00 0    [rollup]\n" +
-		"Rss:  " + kB(library+3000) + "Pss:  " + kB(library/(1+neighbours)+3000) +
-		"Pss_Anon:  " + kB(2000) + "Pss_File:  " + kB(library/(1+neighbours)) + "Pss_Shmem:  " + kB(1000) +
+		"Rss:  " + kB(library+3000) + "Pss:  " + kB(library/(1+neighbors)+3000) +
+		"Pss_Anon:  " + kB(2000) + "Pss_File:  " + kB(library/(1+neighbors)) + "Pss_Shmem:  " + kB(1000) +
 		clean + private + "Anonymous:  " + kB(2500) + "SwapPss:  " + kB(24)
 }
 
-// TestNeighboursChangeNothing reads a process whose proportional set size shrinks because another
+// TestNeighborsChangeNothing reads a process whose proportional set size shrinks because another
 // process maps the same library.
-func TestNeighboursChangeNothing(t *testing.T) {
+func TestNeighborsChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := tree(t, map[string]string{"proc/7/smaps_rollup": rollup(0), "proc/8/smaps_rollup": rollup(3)})
 	alone, err := p.Process(7)

@@ -3,7 +3,7 @@
 // What counts as a server's own memory are its anonymous pages and its shared memory: nothing but
 // the server's processes maps them, and without swap the kernel cannot take them back. Pages of
 // files, such as the program and its libraries, are read apart: the kernel can drop them, and
-// whether they are shared depends on the neighbours.
+// whether they are shared depends on the neighbors.
 package host
 
 import (

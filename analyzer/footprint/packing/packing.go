@@ -144,10 +144,10 @@ func (m Model) relative(k int) float64 {
 			above = n
 		}
 	}
-	switch {
-	case above == 0:
+	switch above {
+	case 0:
 		return m.Throughput[below] / best
-	case above == below:
+	case below:
 		return m.Throughput[k] / best
 	}
 	low := 0.0

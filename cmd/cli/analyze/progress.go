@@ -22,6 +22,7 @@ func (p *progress) observe(e analyzer.Event) {
 		p.step(e.Event)
 	case analyzer.Measured:
 		p.done++
+		p.total = max(p.total, p.done) // a latency budget measures the settings with more counts
 		at := fmt.Sprintf("[%d/%d] instances %d, batch %d, concurrency %d", p.done, p.total, e.Point.Instances, e.Point.Batch, e.Point.Concurrency)
 		if e.Point.Err != nil {
 			fmt.Fprintf(p.w, "%s: %v\n", at, e.Point.Err)
