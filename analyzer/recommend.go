@@ -146,6 +146,9 @@ func (r *run) why(a footprint.Answer) string {
 		return "the largest number that is allowed"
 	}
 	if a.UsefulKnown && a.Useful == a.Instances {
+		if a.GainIsNoise {
+			return fmt.Sprintf("one more raised the throughput by %.1f %%, which may be noise", 100*a.Gain)
+		}
 		return fmt.Sprintf("one more raised the throughput by %.1f %%", 100*a.Gain)
 	}
 	if a.MemoryLimits && a.Memory == a.Instances {

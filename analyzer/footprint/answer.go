@@ -61,6 +61,7 @@ func (r *run) useful(a *Answer, last, next int) {
 	}
 	var noise float64
 	if a.Gain, noise = r.gain(a.Useful, next); a.Gain >= r.MinGain {
+		a.GainIsNoise = true
 		r.doubt("the throughput of servers with the same count differed by up to %.0f %%, so more instances may be of use", 100*max(noise, r.repeatSpread()))
 	}
 }
@@ -122,7 +123,7 @@ func (r *run) doubts() {
 			r.doubt("%s is shared with %s", l.Place, l.Room.Foreign)
 		}
 		if l.Law != nil && l.Costs && l.Law.Residual > unsure*l.Law.PerInstance.Value && r.result.Answer.MemoryStatus == Predicted && l.Law.SuperLinear {
-			r.doubt("each further instance took more memory at %s than the one before", l.Place)
+			r.doubt("instances of the larger counts took more memory at %s than the first ones", l.Place)
 		}
 	}
 	for _, a := range r.completed() {

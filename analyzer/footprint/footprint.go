@@ -170,6 +170,7 @@ type Answer struct {
 	Useful      int
 	UsefulKnown bool
 	Gain        float64 // of one instance more than Useful
+	GainIsNoise bool    // servers with the same count differ by as much
 	Doubts      []string
 }
 

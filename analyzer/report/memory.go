@@ -130,7 +130,7 @@ func (p *printer) law(l footprint.Limit) {
 	default:
 		more := ""
 		if f.SuperLinear {
-			more = "; each further one took more than the one before"
+			more = "; those of the larger counts took more than the first ones"
 		}
 		p.line("  each instance takes %s (%s to %s), the server with what instances share %s (%s to %s)%s",
 			size(f.PerInstance.Value), size(f.PerInstance.Low), size(f.PerInstance.High),
@@ -166,12 +166,20 @@ func (p *printer) useful() {
 	}
 	switch {
 	case a.UsefulKnown:
-		p.line("limits: %s; %d of use: one more raised the throughput by %.1f %%", memory, a.Useful, 100*a.Gain)
+		p.line("limits: %s; %d of use: one more raised the throughput by %.1f %%%s", memory, a.Useful, 100*a.Gain, noisy(a))
 	case a.Useful > 0:
 		p.line("limits: %s; all %d that were measured are of use", memory, a.Useful)
 	default:
 		p.line("limits: %s", memory)
 	}
+}
+
+// noisy says that a gain may be noise.
+func noisy(a footprint.Answer) string {
+	if a.GainIsNoise {
+		return ", which may be noise"
+	}
+	return ""
 }
 
 func (p *printer) recommendation() {

@@ -24,13 +24,14 @@ type Law struct {
 	// PerInstance is the median slope of all pairs of points, Base the memory at no instance: the
 	// server and what the instances share.
 	PerInstance, Base Estimate
-	// SafePerInstance is the largest step from one count to the next, at least PerInstance.
+	// SafePerInstance is the largest step from one count to the next that is not noise, at least
+	// PerInstance.
 	// SafeBase is the lowest base with which no point is above the line of that slope. An
 	// estimate that is too high leaves memory free; one that is too low lets servers run out.
 	SafePerInstance, SafeBase float64
 	// Noise is the standard deviation of a point around the line, Residual the largest distance.
 	Noise, Residual float64
-	// SuperLinear is set if each further instance took more than the one before.
+	// SuperLinear is set if instances beyond the middle of the counts took more than those below.
 	SuperLinear bool
 
 	slope, middle, mean, spread float64 // of the least-squares line, for the intervals
@@ -129,13 +130,20 @@ func around(value, center, half float64) Estimate {
 // safe computes the bounds for extrapolation.
 func (l *Law) safe(levels []Point) {
 	l.SafePerInstance = l.PerInstance.Value
-	last := 0.0
+	// Where repeats differ, so do steps: each is lowered by what may be noise.
+	noise := 0.0
+	if l.repeatsDiffer() {
+		noise = 2 * math.Sqrt2 * l.Noise
+	}
 	for i, p := range levels[1:] {
-		step := (p.Bytes - levels[i].Bytes) / float64(p.Instances-levels[i].Instances)
-		if i > 0 && step > growing*last && step-last > 2*l.Noise {
-			l.SuperLinear = true
-		}
-		l.SafePerInstance, last = max(l.SafePerInstance, step), step
+		apart := float64(p.Instances - levels[i].Instances)
+		l.SafePerInstance = max(l.SafePerInstance, (p.Bytes-levels[i].Bytes-noise)/apart)
+	}
+	first, middle, last := levels[0], levels[len(levels)/2], levels[len(levels)-1]
+	below, above := slope(first, middle), slope(middle, last)
+	if more := (above - below) * float64(last.Instances-middle.Instances); above > growing*below && more > 2*l.Noise {
+		l.SuperLinear = true
+		l.SafePerInstance = max(l.SafePerInstance, above, slope(levels[len(levels)-2], last))
 	}
 	l.SafeBase = math.Inf(-1)
 	for _, p := range levels {
@@ -144,6 +152,18 @@ func (l *Law) safe(levels []Point) {
 	if l.Noise > noisy {
 		l.SafeBase += 2 * l.Noise
 	}
+}
+
+func slope(a, b Point) float64 { return (b.Bytes - a.Bytes) / float64(b.Instances-a.Instances) }
+
+// repeatsDiffer reports whether two servers with the same count had different memory.
+func (l *Law) repeatsDiffer() bool {
+	for i, p := range l.Points[1:] {
+		if before := l.Points[i]; before.Instances == p.Instances && before.Bytes != p.Bytes {
+			return true
+		}
+	}
+	return false
 }
 
 // At returns the memory of the line at a count.
