@@ -63,14 +63,14 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 func (r *run) lowerRoom(now map[Place]Room) {
 	for place, room := range now {
 		before, known := r.room[place]
-		if !known || room.Usable >= before.Usable {
+		if !known || room.bound() >= before.bound() {
 			continue
 		}
 		tolerance := uint64(kept)
 		if room.Shared {
-			tolerance = max(tolerance, before.Usable/50)
+			tolerance = max(tolerance, before.bound()/50)
 		}
-		if before.Usable-room.Usable > tolerance {
+		if before.bound()-room.bound() > tolerance {
 			r.doubt("others took memory of %s meanwhile", place)
 		} else if room.Shared {
 			continue
