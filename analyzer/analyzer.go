@@ -1,8 +1,7 @@
-// Package analyzer recommends the number of instances of a model, the batch size
-// and the concurrency for a machine: it starts a server for each instance count
-// with a copy of the model's configuration, puts load on it and reads its memory.
-// The server and the load generator are dependencies. The user's repository is
-// only read.
+// Package analyzer recommends how to serve a model on a machine: how many instances, which
+// max_batch_size, and whether to batch requests. It starts servers with a copy of the model's
+// configuration, puts load on them and reads their memory. The server and the load generator are
+// dependencies. The user's repository is only read.
 package analyzer
 
 import (
@@ -11,7 +10,9 @@ import (
 	"fmt"
 	"time"
 
-	"triton/analyzer/search"
+	"triton/analyzer/footprint"
+	"triton/analyzer/footprint/host"
+	"triton/analyzer/footprint/sweep"
 	"triton/pkg/gpu"
 )
 
@@ -19,31 +20,36 @@ import (
 type Config struct {
 	Model        string
 	Repositories []string // the first one with the model is used
-	Space        search.Space
+	Space        sweep.Space
 	// LatencyBudget is the highest p99 latency to recommend; 0 means any.
 	LatencyBudget time.Duration
-	// Memory is the server's memory limit in bytes; 0 means all of the machine's.
+	// Memory is the memory limit in bytes where the model runs, on the host or on each GPU; 0
+	// means all that is free.
 	Memory uint64
-	// Headroom is the share of the memory to keep free.
-	Headroom float64
-	// Tolerance is the share of the best throughput that a cheaper setting may
-	// lose.
+	// Devices are the GPUs that count, by UUID or ordinal; empty means all that CUDA shows.
+	Devices []string
+	// Tolerance is the share of the best throughput that a smaller batch may lose.
 	Tolerance float64
-	// Interval is the time between two readings of memory.
-	Interval time.Duration
-	// TempDir is the folder for the copies of the configuration; empty means the
-	// system's.
+	// Shapes are those of the inputs, for the report.
+	Shapes []string
+	// TempDir is the folder for the copies of the configuration; empty means the system's.
 	TempDir string
+	// Footprint says how memory is measured. Run sets its counts and batches.
+	Footprint footprint.Config
+	// MemoryOnly leaves out the throughput.
+	MemoryOnly bool
+	// StressTime is the least time that all instances run at once.
+	StressTime time.Duration
 }
 
 // DefaultConfig returns the default configuration for a model.
 func DefaultConfig(model string) Config {
 	return Config{
-		Model:     model,
-		Space:     search.Space{Instances: []int{1, 2}, Batches: []int{1}, Concurrencies: []int{1, 2, 4}},
-		Headroom:  0.05,
-		Tolerance: 0.05,
-		Interval:  250 * time.Millisecond,
+		Model:      model,
+		Space:      sweep.Space{Batches: []int{1}, Concurrencies: []int{1, 2, 4}},
+		Tolerance:  0.05,
+		Footprint:  footprint.DefaultConfig(),
+		StressTime: 3 * time.Second,
 	}
 }
 
@@ -59,14 +65,8 @@ func (c Config) Validate() error {
 	if c.LatencyBudget < 0 {
 		errs = append(errs, fmt.Errorf("latency budget %v is negative", c.LatencyBudget))
 	}
-	if c.Headroom < 0 || c.Headroom >= 1 {
-		errs = append(errs, fmt.Errorf("headroom %v is not a share from 0 to below 1", c.Headroom))
-	}
 	if c.Tolerance < 0 || c.Tolerance >= 1 {
 		errs = append(errs, fmt.Errorf("tolerance %v is not a share from 0 to below 1", c.Tolerance))
-	}
-	if c.Interval <= 0 {
-		errs = append(errs, fmt.Errorf("interval %v between memory readings is not positive", c.Interval))
 	}
 	return errors.Join(errs...)
 }
@@ -101,15 +101,19 @@ type Endpoints struct{ HTTP, GRPC, Metrics string }
 
 // Loader measures a model under load.
 type Loader interface {
-	Measure(ctx context.Context, at Endpoints, model string, l search.Load) (Measurement, error)
+	Measure(ctx context.Context, at Endpoints, model string, l sweep.Load) (Measurement, error)
 	// Exercise sends a number of requests without measuring.
-	Exercise(ctx context.Context, at Endpoints, model string, l search.Load, requests int) error
+	Exercise(ctx context.Context, at Endpoints, model string, l sweep.Load, requests int) error
+	// Executions returns how often each instance of the model has executed. It is an error if
+	// the server does not say.
+	Executions(ctx context.Context, at Endpoints, model string) ([]uint64, error)
 }
 
 // Measurement holds the figures of one load.
 type Measurement struct {
 	Requests   int
 	Throughput float64 // inferences per second
+	Spread     float64 // of the throughput from window to window, relative
 	Avg        time.Duration
 	P50        time.Duration
 	P90        time.Duration
@@ -118,27 +122,26 @@ type Measurement struct {
 	Stable     bool // the measurement became stable within its trials
 }
 
-// Host reads the memory of processes and of this machine.
-type Host interface {
-	Process(pid int) (HostMemory, error)
+// Machine reads the memory of processes and of this machine.
+type Machine interface {
+	Processes(pids []int) (host.Memory, error)
+	Files(pid int) (uint64, error)
 	// Tree returns the process and its descendants.
 	Tree(pid int) []int
-	// Limit returns the memory that processes may use, and the source of the
-	// limit.
-	Limit() (bytes uint64, source string, err error)
+	// Available returns the memory that processes may still take.
+	Available() (host.Room, error)
+	// Kills counts the processes that were killed for lack of memory.
+	Kills() uint64
 }
 
-// HostMemory is the host memory of a process, in bytes.
-type HostMemory struct {
-	PSS uint64 // shared pages counted in proportion
-	RSS uint64 // shared pages counted in full
-}
+// ProcFS is the Machine of Linux.
+type ProcFS = host.FS
 
 // Deps are the dependencies of an analysis.
 type Deps struct {
 	Launcher Launcher
 	Loader   Loader
-	Host     Host
+	Host     Machine
 	GPU      gpu.View // nil without GPUs
 	// Observe, if set, receives events on the goroutine of Run.
 	Observe func(Event)
@@ -148,22 +151,14 @@ type Deps struct {
 type Event interface{ event() }
 
 type (
-	// Launching is sent before a server is started; 0 instances mean a server
-	// without models.
-	Launching struct{ Instances int }
-	// Measured is sent after each measurement.
+	// Step is a server of the footprint, before its start or after its end.
+	Step struct{ footprint.Event }
+	// Measured is sent after each measurement of a setting.
 	Measured struct{ Point Point }
-	// Exercising is sent after the measurements of a server, before all its
-	// instances execute at once.
-	Exercising struct{ Instances, Batch int }
-	// GaveUp is sent when a server has failed; higher instance counts are skipped.
-	GaveUp struct {
-		Instances int
-		Err       error
-	}
+	// Stressing is sent before all instances of a server execute at once.
+	Stressing struct{ Instances, Batch int }
 )
 
-func (Launching) event()  {}
-func (Measured) event()   {}
-func (Exercising) event() {}
-func (GaveUp) event()     {}
+func (Step) event()      {}
+func (Measured) event()  {}
+func (Stressing) event() {}

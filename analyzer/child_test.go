@@ -92,8 +92,8 @@ func TestChild(t *testing.T) {
 	require.NotEqual(t, at.HTTP, at.GRPC)
 	require.NotEqual(t, at.GRPC, at.Metrics)
 	if host, err := (analyzer.ProcFS{}).Process(s.PID()); err == nil {
-		require.Positive(t, host.PSS)
-		require.GreaterOrEqual(t, host.RSS, host.PSS)
+		require.Positive(t, host.Own())
+		require.GreaterOrEqual(t, host.RSS, host.Own())
 	}
 	require.NoError(t, s.Close())
 	require.False(t, alive(s.PID()))

@@ -14,7 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/analyzer"
-	"triton/analyzer/search"
+	"triton/analyzer/footprint/host"
+	"triton/analyzer/footprint/sweep"
 	"triton/pkg/gpu"
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
@@ -37,31 +38,32 @@ type world struct {
 		sync.Mutex
 		servers  map[int]*fakeServer // by PID
 		launched []int               // instance counts, 0 for the bare server
-		loads    []search.Load
+		loads    []sweep.Load
 		models   map[string]*inferencepb.ModelConfig
-		// exercised are the batch sizes of the exercises.
-		exercised []int
+		// exercised are the loads of the exercises.
+		exercised []sweep.Load
 	}
 	// base, model and instance are what each takes on the host, in MiB; queued
 	// is what each item in flight takes, batch what each item of the batch of a
 	// busy instance does.
 	base, model, instance, queued, batch uint64
 	gpu                                  bool // the model is on the GPU instead
+	blind                                bool // the server does not count executions
 	limit                                uint64
 	// failAt is the count at which a server does not start, dieAt the count at
 	// which one ends under load.
 	failAt, dieAt int
 	exerciseErr   error
 	closeErr      error // of servers that have the model
-	measure       func(instances int, l search.Load) (analyzer.Measurement, error)
+	measure       func(instances int, l sweep.Load) (analyzer.Measurement, error)
 }
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, base: 50, model: 100, instance: 60, queued: 1, batch: 3, limit: 1000 * mib}
 	w.mu.servers = make(map[int]*fakeServer)
 	w.mu.models = make(map[string]*inferencepb.ModelConfig)
-	w.measure = func(instances int, l search.Load) (analyzer.Measurement, error) {
-		served := min(instances, l.Concurrency)
+	w.measure = func(instances int, l sweep.Load) (analyzer.Measurement, error) {
+		served := min(instances, l.Concurrency, 2)
 		return analyzer.Measurement{
 			Requests: 100, Throughput: float64(100 * served), Stable: true,
 			P99: time.Duration(l.Concurrency) * 10 * time.Millisecond / time.Duration(served),
@@ -81,6 +83,7 @@ type fakeServer struct {
 	once      sync.Once
 	err       error
 	peak      uint64
+	counts    []uint64 // executions of the instances
 	closed    bool
 	closeErr  error
 }
@@ -122,6 +125,7 @@ func (w *world) Launch(ctx context.Context, s analyzer.Setup) (analyzer.Server, 
 		w.mu.models[s.Model] = config.ModelConfig
 		f.closeErr = w.closeErr
 		f.peak += w.model + w.instance*uint64(f.instances)
+		f.counts = make([]uint64, f.instances)
 	}
 	w.mu.launched = append(w.mu.launched, f.instances)
 	if f.instances > 0 && f.instances == w.failAt {
@@ -134,57 +138,80 @@ func (w *world) Launch(ctx context.Context, s analyzer.Setup) (analyzer.Server, 
 	return f, nil
 }
 
-func (w *world) Measure(ctx context.Context, at analyzer.Endpoints, _ string, l search.Load) (analyzer.Measurement, error) {
+// find returns the server at an address. The caller holds the lock.
+func (w *world) find(at analyzer.Endpoints) *fakeServer {
+	for _, s := range w.mu.servers {
+		if fmt.Sprint(s.pid) == at.HTTP {
+			return s
+		}
+	}
+	w.t.Fatalf("no server at %v", at)
+	return nil
+}
+
+func (w *world) Measure(ctx context.Context, at analyzer.Endpoints, _ string, l sweep.Load) (analyzer.Measurement, error) {
+	time.Sleep(3 * time.Second)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.loads = append(w.mu.loads, l)
-	for _, s := range w.mu.servers {
-		if fmt.Sprint(s.pid) != at.HTTP {
-			continue
-		}
-		s.peak = max(s.peak, w.base+w.model+w.instance*uint64(s.instances)+w.queued*uint64(l.Batch*l.Concurrency))
-		if s.instances == w.dieAt {
-			s.end(errors.New("signal: killed"))
-			<-ctx.Done()
-			return analyzer.Measurement{}, ctx.Err()
-		}
-		return w.measure(s.instances, l)
+	s := w.find(at)
+	s.peak = max(s.peak, w.base+w.model+w.instance*uint64(s.instances)+w.queued*uint64(l.Batch*l.Concurrency))
+	if s.instances == w.dieAt {
+		s.end(errors.New("signal: killed"))
+		<-ctx.Done()
+		return analyzer.Measurement{}, ctx.Err()
 	}
-	return analyzer.Measurement{}, errors.New("no such server")
+	return w.measure(s.instances, l)
 }
 
-func (w *world) Exercise(_ context.Context, at analyzer.Endpoints, _ string, l search.Load, requests int) error {
+// Exercise takes as long as Measure's figures say.
+func (w *world) Exercise(ctx context.Context, at analyzer.Endpoints, _ string, l sweep.Load, requests int) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range w.mu.servers {
-		if fmt.Sprint(s.pid) != at.HTTP {
-			continue
-		}
-		require.Equal(w.t, 2*s.instances, l.Concurrency, "one request for each instance and one more")
-		require.Equal(w.t, 2*l.Concurrency, requests)
-		w.mu.exercised = append(w.mu.exercised, l.Batch)
-		s.peak = max(s.peak, w.base+w.model+(w.instance+w.batch*uint64(l.Batch))*uint64(s.instances))
-		return w.exerciseErr
+	s := w.find(at)
+	m, err := w.measure(s.instances, l)
+	w.mu.exercised = append(w.mu.exercised, l)
+	s.peak = max(s.peak, w.base+w.model+(w.instance+w.batch*uint64(l.Batch))*uint64(s.instances))
+	for i := range s.counts {
+		s.counts[i] += uint64(requests / s.instances)
 	}
-	return errors.New("no such server")
+	w.mu.Unlock()
+	if err == nil {
+		time.Sleep(time.Duration(float64(requests) / m.Throughput * float64(time.Second)))
+	}
+	return errors.Join(err, w.exerciseErr, ctx.Err())
 }
 
-func (w *world) Process(pid int) (analyzer.HostMemory, error) {
+func (w *world) Executions(_ context.Context, at analyzer.Endpoints, _ string) ([]uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s, ok := w.mu.servers[pid]
+	if w.blind {
+		return nil, errors.New("404 Not Found")
+	}
+	return w.find(at).counts, nil
+}
+
+func (w *world) Processes(pids []int) (host.Memory, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.mu.servers[pids[0]]
 	switch {
 	case !ok:
-		return analyzer.HostMemory{}, errors.New("no such process")
+		return host.Memory{}, errors.New("no such process")
 	case w.gpu:
-		return analyzer.HostMemory{PSS: w.base * mib, RSS: w.base * mib}, nil
+		return host.Memory{Anonymous: w.base * mib}, nil
 	}
-	return analyzer.HostMemory{PSS: s.peak * mib, RSS: (s.peak + 10) * mib}, nil
+	return host.Memory{Anonymous: (s.peak - 10) * mib, Shared: 10 * mib}, nil
 }
 
-func (w *world) Tree(pid int) []int { return []int{pid} }
+func (w *world) Files(int) (uint64, error) { return 90 * mib, nil }
 
-func (w *world) Limit() (uint64, string, error) { return w.limit, "memory of the test", nil }
+func (w *world) Available() (host.Room, error) {
+	return host.Room{Bytes: w.limit, Origin: "memory of the test"}, nil
+}
+
+func (w *world) Kills() uint64 { return 0 }
+
+func (w *world) Tree(pid int) []int { return []int{pid} }
 
 // closed reports whether every server was closed.
 func (w *world) closed() bool {
@@ -253,8 +280,8 @@ const plainConfig = `name: "m" backend: "onnxruntime" max_batch_size: 8`
 func config(t *testing.T, repository string) analyzer.Config {
 	c := analyzer.DefaultConfig("m")
 	c.Repositories = []string{repository}
-	c.Space = search.Space{Instances: []int{1, 2, 3}, Batches: []int{4, 1}, Concurrencies: []int{1, 2}}
-	c.Headroom = 0
+	c.Space = sweep.Space{Instances: []int{1, 2, 3}, Batches: []int{4, 1}, Concurrencies: []int{1, 2}}
+	c.Footprint.Headroom = func(uint64) uint64 { return 0 }
 	c.TempDir = t.TempDir()
 	return c
 }

@@ -15,15 +15,16 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// subject is the model to analyze, in the user's repository.
-type subject struct {
+// model is the model to analyze, in the user's repository.
+type model struct {
 	name   string
 	dir    string // the model's folder, absolute
+	text   []byte // of its config.pbtxt; nil without one
 	config *modelconfig.Config
 }
 
-// findSubject finds the model in the repositories.
-func findSubject(name string, repositories []string) (*subject, error) {
+// findModel finds the model in the repositories.
+func findModel(name string, repositories []string) (*model, error) {
 	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return nil, fmt.Errorf("%q is not the name of a model folder", name)
 	}
@@ -35,41 +36,41 @@ func findSubject(name string, repositories []string) (*subject, error) {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		config, err := readConfig(name, filepath.Join(dir, modelconfig.FileName))
+		text, config, err := readConfig(name, filepath.Join(dir, modelconfig.FileName))
 		if err != nil {
 			return nil, err
 		}
-		return &subject{name, dir, config}, nil
+		return &model{name, dir, text, config}, nil
 	}
 	return nil, fmt.Errorf("model %q is not in %s", name, strings.Join(repositories, ", "))
 }
 
-// readConfig reads a config.pbtxt. Without one, the configuration has only a name;
+// readConfig reads a config.pbtxt and its text. Without one, the configuration has only a name;
 // the server completes it.
-func readConfig(name, path string) (*modelconfig.Config, error) {
-	_, err := os.Stat(path)
+func readConfig(name, path string) ([]byte, *modelconfig.Config, error) {
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return modelconfig.New("", &inferencepb.ModelConfig{Name: name}), nil
+		return nil, modelconfig.New("", &inferencepb.ModelConfig{Name: name}), nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c, err := modelconfig.ReadFile(path)
+	c, err := modelconfig.Parse(path, text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.GetName() == "" {
 		c.Name = name
 	}
 	if c.GetEnsembleScheduling() != nil {
-		return nil, fmt.Errorf("model %q is an ensemble; analyze its composing models", name)
+		return nil, nil, fmt.Errorf("model %q is an ensemble; analyze its composing models", name)
 	}
-	return c, nil
+	return text, c, nil
 }
 
 // sharedConfig returns the configuration that all variants share: it allows the largest
 // batch and has one instance group. changes describes the differences from the user's.
-func (s *subject) sharedConfig(batches []int) (*inferencepb.ModelConfig, []string, error) {
+func (s *model) sharedConfig(batches []int) (*inferencepb.ModelConfig, []string, error) {
 	config := proto.Clone(s.config.ModelConfig).(*inferencepb.ModelConfig)
 	var changes []string
 	largest := int32(slices.Max(batches))
@@ -110,7 +111,7 @@ func variantConfig(shared *inferencepb.ModelConfig, instances int) []byte {
 
 // overlay creates a repository at dir with the subject and another configuration.
 // All other files are links to the user's.
-func (s *subject) overlay(dir string, config []byte) error {
+func (s *model) overlay(dir string, config []byte) error {
 	model := filepath.Join(dir, s.name)
 	if err := os.MkdirAll(model, 0o755); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,6 +68,36 @@ func TestMetricsOfTriton(t *testing.T) {
 				require.Contains(t, page, `_zone="x",model="b",version="1",quantile="0.999"} Nan`)
 			}
 		})
+	}
+}
+
+// TestExecutionsOfInstances checks that each instance has its own counter, if asked for.
+func TestExecutionsOfInstances(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		s := servertest.Start(t,
+			servertest.Model("m", servertest.Identity("INT32", "1", 0)+`instance_group { count: 2 kind: KIND_CPU }`),
+			servertest.With(func(o *server.Options) {
+				if on {
+					o.Metrics.Settings = map[string]string{"instance_executions": "true"}
+				}
+			}))
+		client := newClient(t)
+		for range 3 {
+			code, reply, err := post(client, "http://"+s.HTTP+"/v2/models/m/infer",
+				`{"inputs":[{"name":"INPUT0","shape":[1],"datatype":"INT32","data":[1]}]}`)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, code, reply)
+		}
+		_, page := get(t, client, "http://"+s.Metrics+"/metrics")
+		var sum int
+		for _, m := range regexp.MustCompile(`triton_instance_exec_count\{instance="[01]",model="m",version="1"\} (\d+)`).FindAllStringSubmatch(page, -1) {
+			n, err := strconv.Atoi(m[1])
+			require.NoError(t, err)
+			sum += n
+		}
+		require.Equal(t, on, sum == 3, page)
+		require.Equal(t, on, strings.Contains(page, "triton_instance_exec_count"))
 	}
 }
 

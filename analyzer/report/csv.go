@@ -3,10 +3,13 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
 	"triton/analyzer"
+	"triton/analyzer/footprint"
 )
 
 // CSV prints one line per setting. Memory is in bytes, latency in milliseconds;
@@ -15,15 +18,16 @@ func CSV(w io.Writer, r *analyzer.Result) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{
 		"model", "instances", "batch", "concurrency", "throughput", "avg_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms",
-		"stable", "memory_bytes", "host_pss_bytes", "host_rss_bytes", "gpu_bytes", "per_instance_bytes", "fits", "recommended", "error",
+		"stable", "host_bytes", "gpu_bytes", "recommended", "error",
 	}}
-	for i, p := range r.Points {
-		lines = append(lines, record(r, i, p))
+	for i := range r.Points {
+		lines = append(lines, record(r, i))
 	}
 	return out.WriteAll(lines)
 }
 
-func record(r *analyzer.Result, i int, p analyzer.Point) []string {
+func record(r *analyzer.Result, i int) []string {
+	p := r.Points[i]
 	line := []string{r.Model, strconv.Itoa(p.Instances), strconv.Itoa(p.Batch), strconv.Itoa(p.Concurrency)}
 	failure := ""
 	if p.Err != nil {
@@ -36,21 +40,20 @@ func record(r *analyzer.Result, i int, p analyzer.Point) []string {
 		}
 		line = append(line, strconv.FormatBool(p.Stable))
 	}
-	number := func(v uint64, known bool) string {
-		if !known {
-			return ""
+	return append(line, bytesAt(p.Memory, true), bytesAt(p.Memory, false), strconv.FormatBool(isRecommended(r, i)), failure)
+}
+
+// bytesAt returns the memory on the host, or on the fullest GPU.
+func bytesAt(m footprint.Reading, host bool) string {
+	var most uint64
+	found := false
+	for _, place := range slices.Sorted(maps.Keys(m)) {
+		if (place == footprint.Host) == host {
+			most, found = max(most, m[place]), true
 		}
-		return strconv.FormatUint(v, 10)
 	}
-	bytes, known := r.Bytes(p.Memory)
-	fits, perInstance := "", ""
-	if yes, known := r.Fits(p); known {
-		fits = strconv.FormatBool(yes)
+	if !found {
+		return ""
 	}
-	if r.Fit != nil {
-		perInstance = fixed(r.Fit.PerInstance, 0)
-	}
-	host := p.Memory.Host
-	return append(line, number(bytes, known), number(host.Value.PSS, host.Known), number(host.Value.RSS, host.Known),
-		number(p.Memory.GPU.Value, p.Memory.GPU.Known), perInstance, fits, strconv.FormatBool(i == r.Recommended), failure)
+	return strconv.FormatUint(most, 10)
 }

@@ -72,6 +72,7 @@ type worker struct {
 	group      *Group
 	at         backend.Placement
 	stats      *stats.DeviceStats
+	executions *atomic.Uint64  // that succeeded
 	slot       *scheduler.Slot // nil when it is passive
 	instance   backend.Instance
 	instanceMu sync.RWMutex // guards instance for readers on other goroutines
@@ -104,7 +105,10 @@ func New(o Options) *Group {
 	g.batchContext, g.cancelBatches = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Slots {
-		g.workers = append(g.workers, &worker{group: g, at: o.Placements[i], slot: s, stats: deviceStats(o.Stats, o.Placements[i])})
+		g.workers = append(g.workers, &worker{
+			group: g, at: o.Placements[i], slot: s,
+			stats: deviceStats(o.Stats, o.Placements[i]), executions: o.Stats.Instance(i),
+		})
 	}
 	for _, at := range o.Passive {
 		g.passive = append(g.passive, &worker{group: g, at: at})

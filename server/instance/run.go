@@ -218,6 +218,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, batchErr erro
 	}
 	if batchErr == nil || s.Requests > 0 {
 		w.stats.Executed(&s)
+		w.executions.Add(1)
 	}
 }
 

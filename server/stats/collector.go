@@ -105,7 +105,7 @@ func (w *writer) counters(s *Served, c *Counters) {
 // and the sizes of batches, for tuning preferred sizes and the queue delay.
 func (w *writer) batching(s *Served, c *Counters) {
 	sendReasons(w, closeName, closeHelp, CloseReasons(), c.Closes[:])
-	w.extensions(&s.extensions)
+	w.extensions(&s.extensions, s.opts.instances)
 	bounds := sizeBounds(s.maxBatch)
 	buckets, batches, rows := map[float64]uint64{}, uint64(0), 0.0
 	for _, b := range bounds {

@@ -1,6 +1,9 @@
 package stats
 
 import (
+	"slices"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +22,22 @@ type extensions struct {
 	everBroken atomic.Bool
 	broken     atomic.Int64
 	restarts   atomic.Uint64
+	// Executions by instance.
+	instances struct {
+		sync.Mutex
+		executions []*atomic.Uint64
+	}
+}
+
+// Instance returns the counter of an instance's executions. It is called once for each instance.
+func (m *Model) Instance(index int) *atomic.Uint64 {
+	e := &m.extensions
+	e.instances.Lock()
+	defer e.instances.Unlock()
+	for len(e.instances.executions) <= index {
+		e.instances.executions = append(e.instances.executions, new(atomic.Uint64))
+	}
+	return e.instances.executions[index]
 }
 
 // SetQueueDelay sets the queue delay that a controller has chosen.
@@ -59,9 +78,15 @@ const (
 	brokenHelp   = "Number of instances that are out of service because they broke"
 	restartsName = "triton_backend_restarts_total"
 	restartsHelp = "Number of instances that broke and were replaced"
+
+	instancesName = "triton_instance_exec_count"
+	instancesHelp = "Number of model executions performed, by instance"
 )
 
-func (w *writer) extensions(b *extensions) {
+func (w *writer) extensions(b *extensions, instances bool) {
+	if instances {
+		w.instances(b)
+	}
 	if b.hasDelay.Load() {
 		w.single(delayName, delayHelp, prometheus.GaugeValue, float64(time.Duration(b.delay.Load()).Microseconds()))
 	}
@@ -71,6 +96,17 @@ func (w *writer) extensions(b *extensions) {
 	}
 	if b.hasRefusals.Load() {
 		sendReasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
+	}
+}
+
+// instances sends the executions of each instance.
+func (w *writer) instances(b *extensions) {
+	b.instances.Lock()
+	defer b.instances.Unlock()
+	d := prometheus.NewDesc(instancesName, instancesHelp, append(slices.Clone(w.names), "instance"), nil)
+	for i, n := range b.instances.executions {
+		m, err := prometheus.NewConstMetric(d, prometheus.CounterValue, float64(n.Load()), append(slices.Clone(w.values), strconv.Itoa(i))...)
+		w.send(d, m, err)
 	}
 }
 

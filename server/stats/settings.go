@@ -15,6 +15,7 @@ import (
 type settings struct {
 	noLatencyCounters     bool
 	histograms, summaries bool
+	instances             bool // executions are shown by instance
 	cached                bool // the model's configuration enables the response cache
 
 	objectives map[float64]float64
@@ -32,6 +33,7 @@ func parse(o Options, c *inferencepb.ModelConfig) settings {
 		noLatencyCounters: o.Settings["counter_latencies"] == "false",
 		histograms:        o.Settings["histogram_latencies"] == "true",
 		summaries:         o.Settings["summary_latencies"] == "true",
+		instances:         o.Settings["instance_executions"] == "true",
 		cached:            c.GetResponseCache().GetEnable(),
 		objectives:        parseQuantiles(o.Settings["summary_quantiles"], log),
 		buckets:           map[string][]float64{},

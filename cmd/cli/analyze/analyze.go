@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/analyze/devices"
+	"triton/cmd/cli/analyze/fit"
 	"triton/cmd/cli/analyze/profile"
 	"triton/cmd/cli/analyze/report"
 	"triton/cmd/cli/analyze/simulate"
@@ -25,13 +26,15 @@ func NewCommand(p process.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "analyze -m MODEL --model-repository DIR [flags]",
 		Short: "Find out how many instances of a model to serve, and what they cost",
-		Long: `Start a server for each instance count over a copy of the model's
-configuration, measure it at each batch size and concurrency, read its memory,
-and recommend a setting. The model repository is only read.
+		Long: `Start servers with rising instance counts over a copy of the model's
+configuration, make every instance run, read the memory that is the model's
+own, and recommend a configuration: how many instances fit, how many are of
+use, and the smaller of both. The answer is run before it is given, where that
+endangers nothing. The model repository is only read.
 
 Numbers are given as lists and ranges: 1,4,8 or 1:4 or 2:8:2.
 
-Exit codes: 0 a setting is recommended, 1 no setting meets the limits or an
+Exit codes: 0 a configuration is recommended, 1 nothing meets the limits or an
 error occurred, 2 wrong command line, 4 no server could be started, 130 interrupted
 (what was measured until then is still reported).`,
 		Example: `  triton analyze -m resnet50 --model-repository models/
@@ -64,6 +67,7 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 		return &process.ExitError{Code: process.Usage, Err: flags.Suggest(f, err)}
 	})
 	cmd.AddCommand(profile.NewCommand(p), profile.NewDeprecated(p), report.NewCommand(p))
-	cmd.AddCommand(devices.NewCommand(p), simulate.NewCommand(p), simulate.NewCapacityCommand(p))
+	cmd.AddCommand(newMemory(p), fit.NewCommand(p), devices.NewCommand(p))
+	cmd.AddCommand(simulate.NewCommand(p), simulate.NewCapacityCommand(p))
 	return cmd
 }

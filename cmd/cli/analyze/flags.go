@@ -3,14 +3,13 @@ package analyze
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"triton/analyzer"
-	"triton/analyzer/search"
+	"triton/analyzer/footprint/sweep"
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
@@ -25,8 +24,12 @@ type arguments struct {
 	model                           string
 	repositories                    []string
 	instances, batches, concurrency string
-	headroom, tolerance             float64
-	memory                          string
+	tolerance, gain                 float64
+	memory, headroom                string
+	devices                         []string
+	maxInstances                    int
+	noVerify                        bool
+	budget, stress                  time.Duration
 	directory, csv, json            string
 	result                          output.Options
 	protocol                        string
@@ -42,13 +45,19 @@ func (a *arguments) bind(f *flags.Set) {
 	f.SortFlags = false
 	f.StringVarP(&a.model, "model", "m", "", "model to analyze; required")
 	f.StringSliceVar(&a.repositories, "model-repository", nil, "folder with the model; may be repeated; required")
-	f.StringVar(&a.instances, "instance-counts", "1,2", "instance counts to try")
+	f.StringVar(&a.instances, "instance-counts", "", "instance counts to try (default 1,2,4); more are added where the answer needs them")
 	f.StringVarP(&a.batches, "batch-sizes", "b", "1", "batch sizes of the requests")
 	f.StringVar(&a.concurrency, "concurrency", "1,2,4", "numbers of requests in flight")
 	f.Var(flags.Duration(&a.latency, 0, time.Millisecond), "latency-budget", "highest p99 latency to recommend, in milliseconds or with a unit: 500us; 0 is no limit")
-	f.StringVar(&a.memory, "memory", "", "memory that the server may use, such as 8GiB (default: the memory of this machine or its control group, or the free memory of its GPUs)")
-	f.Float64Var(&a.headroom, "memory-headroom", 5, "percent of the memory to keep free")
-	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for fewer instances")
+	f.StringVar(&a.memory, "memory", "", "memory that the server may use on the host, or on each GPU, such as 8GiB (default: what is available)")
+	f.StringVar(&a.headroom, "memory-headroom", "", "memory to keep free, in percent or as a size: 10, 10%, 1GiB (default: 5 %, at least 256 MiB)")
+	f.StringSliceVar(&a.devices, "device", nil, "UUID or number of a GPU, or UUID of a MIG instance, that counts; may be repeated (default: all that CUDA shows)")
+	f.IntVar(&a.maxInstances, "max-instances", 0, "largest instance count to recommend; 0 is no limit")
+	f.Float64Var(&a.gain, "min-gain", 5, "percent by which an instance must raise the throughput to be of use")
+	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for a smaller batch")
+	f.BoolVar(&a.noVerify, "no-verify", false, "do not run the number of instances that memory is predicted to hold")
+	f.Var(flags.Duration(&a.budget, 0, time.Second), "budget", "time after which no further server is started, in seconds or with a unit: 10m; 0 is no limit")
+	f.Var(flags.Duration(&a.stress, 3*time.Second, time.Second), "stress-time", "least time that all instances of a server run at once, in seconds or with a unit")
 	f.StringVar(&a.directory, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
 	a.result.Bind(f, output.Forms())
 	f.StringVarP(&a.csv, "csv", "f", "", "write one row for each setting to this file as CSV; the same as -o with --output csv")
@@ -81,7 +90,8 @@ func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 		"output":   complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
 	}
 	for _, name := range []string{
-		"instance-counts", "batch-sizes", "concurrency", "latency-budget", "memory", "memory-headroom", "tolerance",
+		"instance-counts", "batch-sizes", "concurrency", "latency-budget", "memory", "memory-headroom", "device", "max-instances",
+		"min-gain", "tolerance", "budget", "stress-time",
 		"measurement-interval", "stability-percentage", "max-trials", "shape", "string-length", "server-flag", "load-timeout",
 	} {
 		functions[name] = complete.Nothing
@@ -108,7 +118,7 @@ func (a *arguments) options() (*options, error) {
 	}
 	var errs []error
 	list := func(flag, text string) []int {
-		numbers, err := search.ParseList(text)
+		numbers, err := sweep.ParseList(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
 			return []int{1}
@@ -116,15 +126,25 @@ func (a *arguments) options() (*options, error) {
 		return numbers
 	}
 	o.Repositories = a.repositories
-	o.Space = search.Space{
-		Instances:     list("instance-counts", a.instances),
+	o.Space = sweep.Space{
 		Batches:       list("batch-sizes", a.batches),
 		Concurrencies: list("concurrency", a.concurrency),
 	}
-	o.LatencyBudget = a.latency
-	o.Headroom, o.Tolerance = a.headroom/100, a.tolerance/100
+	if a.instances != "" {
+		o.Space.Instances = list("instance-counts", a.instances)
+	}
+	o.LatencyBudget, o.Tolerance, o.Devices, o.Shapes = a.latency, a.tolerance/100, a.devices, a.shapes
+	f := &o.Footprint
+	o.StressTime, f.Times.Idle = a.stress, min(f.Times.Idle, a.stress)
+	f.MaxInstances, f.MinGain, f.Verify, f.Budget = a.maxInstances, a.gain/100, !a.noVerify, a.budget
 	var err error
-	if o.Memory, err = parseSize(a.memory); err != nil {
+	if f.Headroom, err = flags.Headroom(a.headroom); err != nil {
+		errs = append(errs, fmt.Errorf("--memory-headroom: %w", err))
+	}
+	if a.maxInstances < 0 || a.gain < 0 || a.budget < 0 || a.stress < 0 {
+		errs = append(errs, errors.New("--max-instances, --min-gain, --budget and --stress-time must not be negative"))
+	}
+	if o.Memory, err = flags.Size(a.memory); err != nil {
 		errs = append(errs, fmt.Errorf("--memory: %w", err))
 	}
 	if a.wait <= 0 {
@@ -172,26 +192,4 @@ func (a *arguments) loadOptions(o *options) error {
 		errs = append(errs, perfcmd.AddInputData(&c.Data, text))
 	}
 	return errors.Join(errs...)
-}
-
-// parseSize reads a number of bytes with a unit: GiB, MiB, KiB or their first
-// letters, GB, MB, kB. An empty text is 0.
-func parseSize(text string) (uint64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	number := strings.TrimRight(text, "KMGTkmgtiB ")
-	unit := strings.TrimSpace(text[len(number):])
-	factor, ok := map[string]float64{
-		"": 1, "B": 1,
-		"K": 1 << 10, "KiB": 1 << 10, "kB": 1e3, "KB": 1e3,
-		"M": 1 << 20, "MiB": 1 << 20, "MB": 1e6,
-		"G": 1 << 30, "GiB": 1 << 30, "GB": 1e9,
-		"T": 1 << 40, "TiB": 1 << 40, "TB": 1e12,
-	}[unit]
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !ok || !(v*factor >= 1 && v*factor < 1<<62) {
-		return 0, fmt.Errorf("%q is not a size such as 8GiB or 512MiB", text)
-	}
-	return uint64(v * factor), nil
 }

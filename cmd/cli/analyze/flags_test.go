@@ -1,13 +1,14 @@
 package analyze
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/search"
+	"triton/analyzer/footprint/sweep"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
@@ -22,7 +23,8 @@ func TestFlagsReachOptions(t *testing.T) {
 	a.bind(set)
 	require.NoError(t, set.Parse([]string{
 		"-m", "echo", "--model-repository", "a,b", "--instance-counts", "1:3", "-b", "2,4", "--concurrency", "8",
-		"--latency-budget", "2.5", "--memory", "1.5GiB", "--memory-headroom", "10", "--tolerance", "1", "--output-directory", "out",
+		"--latency-budget", "2.5", "--memory", "1.5GiB", "--memory-headroom", "10", "--device", "0,GPU-1",
+		"--max-instances", "6", "--min-gain", "3", "--no-verify", "--budget", "10m", "--stress-time", "1", "--tolerance", "1", "--output-directory", "out",
 		"-o", "x.md", "-f", "x.csv", "--json", "x.json", "-i", "http", "-p", "50", "-s", "7", "-r", "3", "--shape", "IN:1,2",
 		"--input-data", "zero", "--string-length", "5", "--server-flag", "id=x", "--server-flag", "--log-info=1", "--load-timeout", "9",
 	}))
@@ -30,10 +32,16 @@ func TestFlagsReachOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "echo", o.Model)
 	require.Equal(t, []string{"a", "b"}, o.Repositories)
-	require.Equal(t, search.Space{Instances: []int{1, 2, 3}, Batches: []int{2, 4}, Concurrencies: []int{8}}, o.Space)
+	require.Equal(t, sweep.Space{Instances: []int{1, 2, 3}, Batches: []int{2, 4}, Concurrencies: []int{8}}, o.Space)
 	require.Equal(t, 2500*time.Microsecond, o.LatencyBudget)
 	require.Equal(t, uint64(3<<29), o.Memory)
-	require.InDelta(t, 0.1, o.Headroom, 1e-9)
+	require.EqualValues(t, 100, o.Footprint.Headroom(1000))
+	require.Equal(t, []string{"0", "GPU-1"}, o.Devices)
+	require.Equal(t, 6, o.Footprint.MaxInstances)
+	require.InDelta(t, 0.03, o.Footprint.MinGain, 1e-9)
+	require.False(t, o.Footprint.Verify)
+	require.Equal(t, time.Second, o.StressTime)
+	require.Equal(t, 10*time.Minute, o.Footprint.Budget)
 	require.InDelta(t, 0.01, o.Tolerance, 1e-9)
 	require.Equal(t, "out", o.directory)
 	require.ElementsMatch(t, output.Targets{{Form: "markdown", File: "x.md"}, {Form: "csv", File: "x.csv"}, {Form: "json", File: "x.json"}}, o.targets)
@@ -48,19 +56,20 @@ func TestFlagsReachOptions(t *testing.T) {
 	require.Equal(t, 9*time.Second, o.wait)
 }
 
-func TestParseSize(t *testing.T) {
+func TestExecutions(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]uint64{
-		"": 0, "1": 1, "512B": 512, "2K": 2048, "1kB": 1000, "1.5 GiB": 3 << 29, "1GB": 1e9, "2T": 2 << 40,
-	} {
-		got, err := parseSize(text)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got, text)
-	}
-	for _, text := range []string{"much", "-1", "0", "1X", "GiB", "1e30", "NaN"} {
-		_, err := parseSize(text)
-		require.Error(t, err, text)
-	}
+	counts, err := countExecutions(strings.NewReader(`# HELP triton_instance_exec_count Number of model executions performed, by instance
+triton_instance_exec_count{instance="0",model="m",version="2"} 9
+triton_instance_exec_count{instance="0",model="m",version="10"} 4
+triton_instance_exec_count{instance="1",model="m",version="10"} 5
+triton_instance_exec_count{instance="0",model="other \\"x\\"",version="11"} 7
+nv_inference_count{model="m",version="1"} 3
+`), "m")
+	require.NoError(t, err)
+	require.Equal(t, []uint64{4, 5}, counts)
+	counts, err = countExecutions(strings.NewReader("nv_inference_count 3\n"), "m")
+	require.NoError(t, err)
+	require.Empty(t, counts, "another server")
 }
 
 func TestTimesWithUnits(t *testing.T) {

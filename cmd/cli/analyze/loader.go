@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"triton/analyzer"
-	"triton/analyzer/search"
+	"triton/analyzer/footprint/sweep"
 	"triton/perf"
 	"triton/pkg/client"
 	"triton/pkg/client/lane"
@@ -21,7 +21,7 @@ type loader struct {
 
 // Measure runs one level of perf. Windows that are too short for the model are made longer,
 // because windows with a few requests never agree.
-func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string, load search.Load) (analyzer.Measurement, error) {
+func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string, load sweep.Load) (analyzer.Measurement, error) {
 	const enough, longest = 60, 10 * time.Second
 	c := l.config(model, load)
 	for {
@@ -32,7 +32,7 @@ func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string
 				return analyzer.Measurement{}, loadFailure(err)
 			}
 			return analyzer.Measurement{
-				Requests: m.Requests, Throughput: m.Throughput, Stable: m.Stable,
+				Requests: m.Requests, Throughput: m.Throughput, Stable: m.Stable, Spread: m.Spread.Throughput,
 				Avg: m.AvgLatency, P50: m.Latency(50), P90: m.Latency(90), P95: m.Latency(95), P99: m.Latency(99),
 			}, nil
 		}
@@ -41,7 +41,7 @@ func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string
 }
 
 // Exercise runs one level of perf that ends after a number of requests.
-func (l loader) Exercise(ctx context.Context, at analyzer.Endpoints, model string, load search.Load, requests int) error {
+func (l loader) Exercise(ctx context.Context, at analyzer.Endpoints, model string, load sweep.Load, requests int) error {
 	c := l.config(model, load)
 	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
 	if _, err := l.run(ctx, at, c); err != nil {
@@ -50,7 +50,7 @@ func (l loader) Exercise(ctx context.Context, at analyzer.Endpoints, model strin
 	return nil
 }
 
-func (l loader) config(model string, load search.Load) perf.Config {
+func (l loader) config(model string, load sweep.Load) perf.Config {
 	c := l.load
 	c.Model, c.Batches = model, []int{load.Batch}
 	n := float64(load.Concurrency)

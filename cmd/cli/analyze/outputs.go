@@ -30,8 +30,8 @@ func write(p process.Process, o *options, r *analyzer.Result) error {
 			output.Markdown.Name: report.Markdown, output.HTML.Name: report.HTML,
 		}[form](w, r)
 	}))
-	if len(r.Config) > 0 && o.directory != "" {
-		path, err := writeConfig(o, r.Config)
+	if r.Recommended != nil && o.directory != "" {
+		path, err := writeConfig(o, r.Recommended.Config)
 		if err == nil {
 			fmt.Fprintf(names, "its configuration: %s\n", path)
 		}

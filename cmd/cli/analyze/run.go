@@ -15,36 +15,13 @@ import (
 // run analyzes and prints the result. After an interrupt or a failure it prints what was
 // measured until then.
 func run(ctx context.Context, p process.Process, o *options) error {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find the path of this program, which starts the servers: %w", err)
-	}
-	var view gpu.View
-	machine, err := gpu.Open(devices.Environment(p, nil)) // the servers have the same environment
-	if err == nil {
-		view = machine
-		defer machine.Close()
-	} else if !errors.Is(err, gpu.ErrNoDriver) {
-		fmt.Fprintf(p.Stderr, "GPUs are not measured: %v\n", err)
-	}
 	if err := tryOutputs(o); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
 	ctx, stop := p.Interruptible(ctx)
 	defer stop()
-	command := []string{
-		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true", "--allow-metrics=false",
-		"--log-info=false", // so that the last lines of the log are about the failure
-	}
-	log := &progress{w: p.Stderr, total: o.Space.Points()}
-	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
-		Launcher: analyzer.ProcessLauncher{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
-		Loader:   loader{o.load, o.client},
-		Host:     analyzer.ProcFS{},
-		GPU:      view,
-		Observe:  log.observe,
-	})
-	if len(result.Points) == 0 {
+	result, err := analyze(ctx, p, o)
+	if err != nil && len(result.Points) == 0 {
 		return failure(result, err)
 	}
 	if err := errors.Join(err, write(p, o, result)); err != nil {
@@ -53,10 +30,38 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	switch {
 	case result.Interrupted:
 		return &process.ExitError{Code: interrupted}
-	case result.Recommended < 0:
+	case result.Recommended == nil:
 		return &process.ExitError{Code: process.Failure} // the report gives the reason
 	}
 	return nil
+}
+
+// analyze analyzes one model with servers of this program.
+func analyze(ctx context.Context, p process.Process, o *options) (*analyzer.Result, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return &analyzer.Result{}, fmt.Errorf("find the path of this program, which starts the servers: %w", err)
+	}
+	var view gpu.View
+	if m, err := gpu.Open(devices.Environment(p, nil)); err == nil { // the servers have the same environment
+		defer m.Close()
+		view = m
+	} else if !errors.Is(err, gpu.ErrNoDriver) {
+		fmt.Fprintf(p.Stderr, "GPUs are not measured: %v\n", err)
+	}
+	command := []string{
+		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true",
+		"--log-info=false", // so that the last lines of the log are about the failure
+	}
+	command = append(command, executionFlags...)
+	log := &progress{w: p.Stderr, total: o.Space.Points()}
+	return analyzer.Run(ctx, o.Config, analyzer.Deps{
+		Launcher: analyzer.ProcessLauncher{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
+		Loader:   loader{o.load, o.client},
+		Host:     analyzer.ProcFS{},
+		GPU:      view,
+		Observe:  log.observe,
+	})
 }
 
 // failure returns the error of an analysis that measured nothing.

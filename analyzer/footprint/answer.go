@@ -1,0 +1,147 @@
+package footprint
+
+import (
+	"slices"
+)
+
+// unsure is the share of the readings by which they may be off the line.
+const unsure = 0.10
+
+// answer decides how many instances to serve.
+func (r *run) answer() {
+	a := &r.result.Answer
+	fits, fails := r.edge()
+	if fails != fits+1 {
+		r.round(fits)
+	}
+	a.Memory, a.MemoryLimits = r.memoryCount()
+	a.MemoryStatus = Predicted
+	if a.MemoryLimits {
+		r.bound(a, fits, fails)
+	}
+	useful, next := r.usefulBetween()
+	a.Useful, a.UsefulKnown = useful, next == useful+1
+	if a.UsefulKnown {
+		r.useful(a, useful, next)
+	}
+	r.doubts()
+	a.Doubts = r.Doubts
+	switch {
+	case len(r.result.Anchors) == 0:
+		a.Status = Uncertain
+		return
+	case fits == 0:
+		a.Status = Unfit
+		if !r.failedForMemory() && !r.short() {
+			a.Status = Uncertain
+		}
+		return
+	case a.UsefulKnown && (!a.MemoryLimits || a.Useful <= a.Memory):
+		a.Instances, a.Status = a.Useful, ThroughputLimited
+	case a.MemoryLimits && (a.UsefulKnown || r.MinGain <= 0 || a.MemoryStatus == Verified || a.Memory <= useful):
+		a.Instances, a.Status = a.Memory, a.MemoryStatus
+	default: // the measured counts are all of use, and more may be
+		a.Instances, a.Status = min(useful, fits), Predicted
+	}
+	if r.MaxInstances > 0 && a.Instances >= r.MaxInstances {
+		a.Instances, a.Status = r.MaxInstances, Capped
+	}
+	a.Run = slices.ContainsFunc(r.result.Anchors, func(n Anchor) bool { return n.Instances == a.Instances && r.fits(n) })
+	if len(a.Doubts) > 0 {
+		a.Status = Uncertain
+	}
+}
+
+// useful takes over the last instance of use. What may be noise is a doubt.
+func (r *run) useful(a *Answer, last, next int) {
+	a.Useful, _ = r.fewest(last)
+	if a.Useful < last {
+		levels := r.levels()
+		next = levels[slices.Index(levels, a.Useful)+1]
+	}
+	var noise float64
+	if a.Gain, noise = r.gain(a.Useful, next); a.Gain >= r.MinGain {
+		a.GainIsNoise = true
+		r.doubt("the throughput of servers with the same count differed by up to %.0f %%, so more instances may be of use", 100*max(noise, r.repeatSpread()))
+	}
+}
+
+// round rounds predicted counts down to as many digits as the noise leaves: another analysis would
+// find other ones.
+func (r *run) round(fits int) {
+	for i := range r.result.Limits {
+		l := &r.result.Limits[i]
+		if l.Law == nil || !l.Costs || l.Law.PerInstance.Value <= 0 {
+			continue
+		}
+		likely := (l.Bytes() - l.Law.Base.Value) / l.Law.PerInstance.Value
+		l.Instances = max(roundDown(l.Instances, likely-float64(l.Instances)), min(l.Instances, fits))
+	}
+}
+
+// roundDown returns the largest multiple of 1, 2, 5, 10, 20, 50, ... that is not above n, where the
+// unit is not below the uncertainty.
+func roundDown(n int, uncertainty float64) int {
+	unit := 1
+	for step := 0; float64(unit) < uncertainty && 10*unit <= n; step++ {
+		unit = []int{2, 5, 10}[step%3] * pow10(step/3)
+	}
+	return n / unit * unit
+}
+
+func pow10(n int) int {
+	p := 1
+	for range n {
+		p *= 10
+	}
+	return p
+}
+
+// bound makes the number of instances that fit agree with those that were run.
+func (r *run) bound(a *Answer, fits, fails int) {
+	switch {
+	case fails > 0 && fits+1 == fails:
+		a.Memory, a.MemoryStatus = fits, Verified
+	case fails > 0:
+		a.Memory = min(a.Memory, fails-1)
+		if !r.Verify {
+			break
+		}
+		a.Memory = min(a.Memory, max(fits, 1))
+	case a.Memory < fits:
+		a.Memory = fits
+	}
+	if a.Memory == 0 {
+		a.MemoryStatus = Unfit
+	}
+}
+
+// doubts collects why the answer may be wrong.
+func (r *run) doubts() {
+	for _, l := range r.result.Limits {
+		if l.Room.Foreign != "" {
+			r.doubt("%s is shared with %s", l.Place, l.Room.Foreign)
+		}
+		if l.Law != nil && l.Costs && l.Law.Residual > unsure*l.Law.PerInstance.Value && r.result.Answer.MemoryStatus == Predicted && l.Law.SuperLinear {
+			r.doubt("instances of the larger counts took more memory at %s than the first ones", l.Place)
+		}
+	}
+	for _, a := range r.completed() {
+		for _, place := range a.Growing {
+			r.doubt("the memory of %s did not stop growing under load: a leak, or a cache without a limit", place)
+		}
+		if a.Proof == NoProof {
+			r.doubt("it was not shown that every instance executed")
+		}
+	}
+}
+
+// failedForMemory reports whether a server failed for lack of memory.
+func (r *run) failedForMemory() bool {
+	return slices.ContainsFunc(r.result.Anchors, func(a Anchor) bool { return a.Failure != nil && a.Failure.Class.Memory() })
+}
+
+// short reports whether a place has not enough memory for one instance.
+func (r *run) short() bool {
+	return slices.ContainsFunc(r.result.Limits, func(l Limit) bool { return l.Shortfall > 0 })
+}

@@ -1,0 +1,109 @@
+package fit
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"triton/cmd/cli/output"
+	"triton/pkg/ui"
+)
+
+func write(w io.Writer, form string, r *result) error {
+	switch form {
+	case output.JSON.Name:
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(r)
+	case output.CSV.Name:
+		return writeCSV(w, r)
+	case output.Markdown.Name:
+		return ui.WriteMarkdown(w, page(r))
+	case output.HTML.Name:
+		return ui.WriteHTML(w, page(r))
+	}
+	d := page(r)
+	if err := ui.Table(w, d.Columns, d.Rows); err != nil {
+		return err
+	}
+	for _, line := range d.Notes {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var titles = []string{"Model", "Device", "Usable", "Fits", "On the whole GPU", "Of use", "Status"}
+
+func page(r *result) ui.Document {
+	d := ui.Document{Title: "Instances that devices hold"}
+	for i, title := range titles {
+		c := ui.Column{Title: title}
+		if i >= 2 && i <= 5 {
+			c.Align = ui.Right
+		}
+		d.Columns = append(d.Columns, c)
+	}
+	for _, row := range r.Rows {
+		d.Rows = append(d.Rows, cells(row))
+	}
+	for _, p := range r.Packing {
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(p.Instances)) {
+			parts = append(parts, fmt.Sprintf("%s %d", name, p.Instances[name]))
+		}
+		if len(parts) == 0 {
+			parts = []string{"nothing"}
+		}
+		d.Notes = append(d.Notes, fmt.Sprintf("together on %s: %s (%s)", p.Device, strings.Join(parts, ", "), mib(p.Bytes)))
+	}
+	d.Notes = append(d.Notes, r.Notes...)
+	d.Notes = append(d.Notes, "all counts are predicted; triton analyze on the device verifies them")
+	return d
+}
+
+func cells(r row) []string {
+	fits, whole, useful := "memory is not what limits", "", ""
+	if r.Fits != nil {
+		fits = strconv.Itoa(*r.Fits)
+	}
+	if r.Missing > 0 {
+		fits += fmt.Sprintf(" (%s missing)", mib(r.Missing))
+	}
+	if r.Slices > 0 && r.Fits != nil {
+		whole = strconv.Itoa(r.Whole)
+		if r.Best {
+			whole += " best"
+		}
+	}
+	if r.Useful > 0 {
+		useful = strconv.Itoa(r.Useful)
+	}
+	return []string{r.Model, r.Device, mib(r.Usable), fits, whole, useful, r.Status}
+}
+
+func mib(bytes uint64) string { return strconv.FormatUint(bytes>>20, 10) + " MiB" }
+
+func writeCSV(w io.Writer, r *result) error {
+	lines := [][]string{{"model", "device", "usable_bytes", "fits", "whole_gpu", "useful", "status", "shortfall_bytes"}}
+	for _, row := range r.Rows {
+		fits, whole := "", ""
+		if row.Fits != nil {
+			fits = strconv.Itoa(*row.Fits)
+		}
+		if row.Slices > 0 {
+			whole = strconv.Itoa(row.Whole)
+		}
+		lines = append(lines, []string{
+			row.Model, row.Device, strconv.FormatUint(row.Usable, 10), fits, whole, strconv.Itoa(row.Useful), row.Status,
+			strconv.FormatUint(row.Missing, 10),
+		})
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}

@@ -1,0 +1,131 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"triton/analyzer"
+	"triton/analyzer/report"
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
+	"triton/cmd/cli/process"
+)
+
+var memoryForms = []output.Form{output.Text, output.JSON}
+
+// memoryFlags are the flags of analyze that memory has too.
+var memoryFlags = []string{
+	"model-repository", "instance-counts", "memory", "memory-headroom", "device", "stress-time", "budget", "protocol",
+	"shape", "input-data", "string-length", "server-flag", "load-timeout", "config",
+}
+
+// newMemory returns `triton analyze memory`.
+func newMemory(p process.Process) *cobra.Command {
+	a := &arguments{}
+	var models []string
+	cmd := &cobra.Command{
+		Use:   "memory -m MODEL[,MODEL...] --model-repository DIR [flags]",
+		Short: "Measure the memory of models",
+		Long: `Measure what a server takes with rising instance counts of a model: loaded, after
+the first executions, at its peak, after the load, for each instance and for
+each item of a batch. Throughput is not measured and nothing is recommended;
+triton analyze does both. triton analyze fit reads the JSON form.
+
+Exit codes: 0 measured, 1 an error occurred, 2 wrong command line, 4 no server
+could be started, 130 interrupted (what was measured is still reported).`,
+		Example: `  triton analyze memory -m simple,resnet50 --model-repository models
+  triton analyze memory -m resnet50 --model-repository models -o resnet50.json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return process.UsageError("unexpected argument %q", args[0])
+			}
+			return nil
+		},
+	}
+	all := flags.New(p, "analyze", (&cobra.Command{}).Flags())
+	a.bind(all)
+	f := flags.New(p, "analyze memory", cmd.Flags())
+	f.StringSliceVarP(&models, "model", "m", nil, "models to measure; required")
+	for _, name := range memoryFlags {
+		f.AddFlag(all.Lookup(name))
+	}
+	a.result = output.Options{}
+	a.result.Bind(f, memoryForms)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.FillCommand(a.config); err != nil {
+			return err
+		}
+		if len(models) == 0 || len(a.repositories) == 0 {
+			return process.UsageError("analyze memory takes -m MODEL and --model-repository DIR")
+		}
+		a.directory, a.gain, a.noVerify = "", 0, true
+		return measureModels(cmd.Context(), p, a, models)
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return &process.ExitError{Code: process.Usage, Err: flags.Suggest(f, err)}
+	})
+	return cmd
+}
+
+// measureModels measures models one after the other.
+func measureModels(ctx context.Context, p process.Process, a *arguments, models []string) error {
+	ctx, stop := p.Interruptible(ctx)
+	defer stop()
+	var results []*analyzer.Result
+	var targets output.Targets
+	for _, model := range models {
+		a.model = strings.TrimSpace(model)
+		o, err := a.options()
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: err}
+		}
+		if len(results) == 0 {
+			if targets, err = a.result.Targets(memoryForms); err == nil {
+				err = targets.Check()
+			}
+			if err != nil {
+				return &process.ExitError{Code: process.Usage, Err: err}
+			}
+		}
+		o.MemoryOnly = true
+		if len(models) > 1 {
+			fmt.Fprintf(p.Stderr, "model %s\n", a.model)
+		}
+		r, err := analyze(ctx, p, o)
+		if err != nil {
+			return errors.Join(writeMemory(p, targets, results), failure(r, err))
+		}
+		results = append(results, r)
+		if r.Interrupted {
+			break
+		}
+	}
+	if err := writeMemory(p, targets, results); err != nil {
+		return err
+	}
+	if results[len(results)-1].Interrupted {
+		return &process.ExitError{Code: interrupted}
+	}
+	return nil
+}
+
+func writeMemory(p process.Process, targets output.Targets, results []*analyzer.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	var err error
+	if !targets.Stdout() {
+		err = report.Memory(p.Stdout, results)
+	}
+	return errors.Join(err, targets.Write(p, func(w io.Writer, form string) error {
+		if form == output.JSON.Name {
+			return report.JSONs(w, results)
+		}
+		return report.Memory(w, results)
+	}))
+}
