@@ -1,0 +1,110 @@
+package settings
+
+import (
+	"triton/analyzer/metric"
+	"triton/analyzer/trial"
+)
+
+// Model holds the options of one model. What the file does not give is taken from the options of the
+// whole profile.
+type Model struct {
+	Name    string
+	CPUOnly bool
+
+	// BatchSizes, Concurrency and RequestRate are sorted, without duplicates. Empty lists were
+	// given neither for the model nor for the whole profile, except that BatchSizes is then 1.
+	BatchSizes  []int
+	Concurrency []int
+	RequestRate []int
+
+	metric.Goal
+
+	// Parameters has the alternatives of each field of the configuration to try.
+	Parameters Sweep
+
+	PerfFlags         Flags
+	GenAIPerfFlags    Flags
+	ServerFlags       Flags
+	ServerEnvironment map[string]string
+	DockerArgs        map[string]any // bool, int64, string or []string
+
+	own map[string]bool
+}
+
+// IsSet reports whether the file gives a key for this model, such as "objectives" or
+// "parameters.concurrency".
+func (m Model) IsSet(key string) bool { return m.own[key] }
+
+// Sweep is the alternatives of fields of a model's configuration, in the order of the file.
+type Sweep []Field
+
+// Field is a field of config.pbtxt with the values to try, in JSON form as in a trial.Patch.
+type Field struct {
+	Name   string
+	Values []any
+}
+
+// Has reports whether the sweep has a field.
+func (s Sweep) Has(name string) bool {
+	for _, f := range s {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Without returns the sweep without some fields.
+func (s Sweep) Without(names ...string) Sweep {
+	var out Sweep
+next:
+	for _, f := range s {
+		for _, n := range names {
+			if f.Name == n {
+				continue next
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// Combinations returns one patch for each combination of values, the last field varying fastest. A
+// sweep without fields has one combination, the empty patch.
+func (s Sweep) Combinations() []trial.Patch {
+	out := []trial.Patch{{}}
+	for _, f := range s {
+		next := make([]trial.Patch, 0, len(out)*len(f.Values))
+		for _, p := range out {
+			for _, v := range f.Values {
+				q := make(trial.Patch, len(p)+1)
+				for k, old := range p {
+					q[k] = old
+				}
+				q[f.Name] = v
+				next = append(next, q)
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// Flags are options for a program by their long name without dashes, in the order of the file.
+type Flags []Flag
+
+// Flag is one option. A list has several values; others have one.
+type Flag struct {
+	Name   string
+	Values []string
+}
+
+// Get returns the last value of a flag.
+func (f Flags) Get(name string) (string, bool) {
+	for i := len(f) - 1; i >= 0; i-- {
+		if f[i].Name == name && len(f[i].Values) > 0 {
+			return f[i].Values[len(f[i].Values)-1], true
+		}
+	}
+	return "", false
+}

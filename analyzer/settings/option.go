@@ -1,0 +1,3 @@
+package settings
+
+func findOption(string) *int { return new(int) }
