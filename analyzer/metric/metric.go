@@ -34,6 +34,19 @@ const (
 	CPUAvailableRAM Tag = "cpu_available_ram"
 )
 
+// Tags that Model Analyzer does not have: what of a device's memory belongs to the server.
+const (
+	GPUProcessMemory  Tag = "gpu_process_memory"  // of the processes of the server
+	GPUBaselineMemory Tag = "gpu_baseline_memory" // of the server without models
+	GPUModelMemory    Tag = "gpu_model_memory"    // above the baseline
+	GPUInstanceMemory Tag = "gpu_instance_memory" // of one more instance
+	GPUPeakMemory     Tag = "gpu_peak_memory"     // highest reading under load
+	GPUReservedMemory Tag = "gpu_reserved_memory" // of driver and firmware
+	GPUHeadroom       Tag = "gpu_headroom"        // what is left at the peak
+	GPUEnergy         Tag = "gpu_energy"          // of the measurement
+	InstancesFit      Tag = "max_instances_fit"
+)
+
 // Fold combines the values of several models or devices.
 type Fold uint8
 
@@ -75,6 +88,15 @@ func catalog() []Spec {
 		{Tag: GPUTotalMemory, Header: "GPU Memory Available (MB)", Higher: true, Models: Sum, Prefix: "Max ", GPU: true},
 		{Tag: GPUUtilization, Header: "GPU Utilization (%)", Higher: true, Prefix: "Average ", GPU: true},
 		{Tag: GPUPower, Header: "GPU Power Usage (W)", Prefix: "Average ", GPU: true},
+		{Tag: GPUProcessMemory, Header: "GPU Process Memory (MB)", Models: Sum, Prefix: "Max ", GPU: true},
+		{Tag: GPUBaselineMemory, Header: "GPU Baseline Memory (MB)", Models: Sum, GPU: true},
+		{Tag: GPUModelMemory, Header: "GPU Model Memory (MB)", Models: Sum, Prefix: "Max ", GPU: true},
+		{Tag: GPUInstanceMemory, Header: "GPU Instance Memory (MB)", Models: Sum, GPU: true},
+		{Tag: GPUPeakMemory, Header: "GPU Peak Memory (MB)", Models: Sum, GPU: true},
+		{Tag: GPUReservedMemory, Header: "GPU Reserved Memory (MB)", Models: Sum, GPU: true},
+		{Tag: GPUHeadroom, Header: "GPU Memory Headroom (MB)", Higher: true, Models: Sum, GPU: true},
+		{Tag: GPUEnergy, Header: "GPU Energy (J)", Models: Sum, GPU: true},
+		{Tag: InstancesFit, Header: "Instances That Fit", Higher: true, Models: Sum},
 		{Tag: CPUUsedRAM, Header: "RAM Usage (MB)"},
 		{Tag: CPUAvailableRAM, Header: "RAM Available (MB)", Higher: true},
 		{Tag: OutputThroughput, Header: "Output Token Throughput (infer/sec)", Higher: true, Models: Sum},
@@ -101,6 +123,15 @@ func Find(tag Tag) (Spec, error) {
 		}
 	}
 	return Spec{}, fmt.Errorf("%q is not a metric", tag)
+}
+
+// Tags returns all tags of the catalogue in its order, without aliases.
+func Tags() []Tag {
+	tags := make([]Tag, len(specs))
+	for i, s := range specs {
+		tags[i] = s.Tag
+	}
+	return tags
 }
 
 // Values are measured metrics by tag; what was not measured is absent.

@@ -123,6 +123,8 @@ var mayImport = map[string]string{
 	"analyzer":                  "analyzer/search pkg/modelconfig pkg/inferencepb pkg/gpu pkg/measure",
 	"analyzer/metric":           "",
 	"analyzer/trial":            "analyzer/metric pkg/inferencepb",
+	"analyzer/ranking":          "analyzer/metric analyzer/trial",
+	"analyzer/settings":         "analyzer/metric analyzer/trial pkg/inferencepb pkg/spelling",
 	"analyzer/search":           "",
 	"analyzer/report":           "analyzer analyzer/search pkg/measure pkg/ui",
 	"repo":                      "pkg/modelconfig pkg/inferencepb",

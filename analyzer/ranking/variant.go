@@ -1,0 +1,122 @@
+package ranking
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"triton/analyzer/trial"
+)
+
+// Variant is the trials of one configuration of the server, under different loads.
+type Variant struct {
+	Key string // names of the variants of all members and their composing models
+	// Results have measurements and are sorted, the best first.
+	Results []trial.Result
+	// Best is the result that stands for the variant: the best that satisfies the
+	// constraints, or the best of all.
+	Best    trial.Result
+	Passing bool // Best satisfies the constraints
+}
+
+// Default reports whether the variant is the user's own configuration.
+func (v Variant) Default() bool {
+	for _, m := range v.Best.Config.Members {
+		if !m.Default() {
+			return false
+		}
+		for _, c := range m.Composing {
+			if !c.Default() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Key names the configuration of the server without its load.
+func Key(c trial.Config) string {
+	var names []string
+	for _, m := range c.Members {
+		names = append(names, m.Name)
+		for _, composing := range m.Composing {
+			names = append(names, composing.Name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Rank groups results by variant and sorts the variants by their best results, the best first. Of
+// equal ones the earlier is first. Results without measurements are left out.
+func (s Scorer) Rank(results []trial.Result) []Variant {
+	var variants []Variant
+	index := map[string]int{}
+	for _, r := range results {
+		if r.Measurement == nil {
+			continue
+		}
+		key := Key(r.Config)
+		i, ok := index[key]
+		if !ok {
+			i = len(variants)
+			index[key] = i
+			variants = append(variants, Variant{Key: key})
+		}
+		variants[i].Results = append(variants[i].Results, r)
+	}
+	for i := range variants {
+		v := &variants[i]
+		slices.SortStableFunc(v.Results, s.order)
+		v.Best = v.Results[0]
+		for _, r := range v.Results {
+			if s.Passes(r.Measurement) {
+				v.Best, v.Passing = r, true
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(variants, func(a, b Variant) int { return s.order(a.Best, b.Best) })
+	return variants
+}
+
+// order puts the better result first.
+func (s Scorer) order(a, b trial.Result) int {
+	switch score := s.Score(a.Measurement, b.Measurement); {
+	case score > 0:
+		return -1
+	case score < 0:
+		return 1
+	}
+	return 0
+}
+
+// Top returns the n best variants of ranked ones, and warnings for the user. A negative n means
+// all. Variants that violate constraints are left out unless all do. The default configuration is
+// added at the end if it is not among the best.
+func Top(ranked []Variant, n int) ([]Variant, []string) {
+	var warnings []string
+	candidates := slices.DeleteFunc(slices.Clone(ranked), func(v Variant) bool { return !v.Passing })
+	asked := n
+	if n < 0 {
+		asked = len(ranked)
+	}
+	if len(candidates) == 0 && len(ranked) > 0 {
+		warnings = append(warnings, fmt.Sprintf("Requested top %d configs, but none satisfied constraints. "+
+			"Showing available constraint failing configs for this model.", asked))
+		candidates = ranked
+	}
+	if n > len(candidates) {
+		warnings = append(warnings, fmt.Sprintf("Requested top %d configs, but found only %d. "+
+			"Showing all available configs for this model.", n, len(candidates)))
+	}
+	if n < 0 || n > len(candidates) {
+		n = len(candidates)
+	}
+	top := slices.Clone(candidates[:n])
+	if !slices.ContainsFunc(top, Variant.Default) {
+		if i := slices.IndexFunc(ranked, Variant.Default); i >= 0 {
+			top = append(top, ranked[i])
+		}
+	}
+	return top, warnings
+}
