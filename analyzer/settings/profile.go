@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"triton/analyzer/metric"
@@ -11,9 +13,10 @@ const (
 	Online  = "online"
 	Offline = "offline"
 
-	Brute  = "brute"
-	Quick  = "quick"
-	Optuna = "optuna"
+	Brute   = "brute"
+	Quick   = "quick"
+	Optuna  = "optuna"
+	Planned = "planned" // our own
 
 	Local  = "local"
 	Docker = "docker"
@@ -23,19 +26,26 @@ const (
 	LLM = "LLM"
 )
 
-// Profile holds the options of `triton analyze profile`. Load fills it; its values are then checked,
-// and complete: defaults that depend on other options are set.
+// Profile holds the options of `triton analyze profile`. NewProfile sets the defaults, Options give
+// access by name, and Load reads the file, checks all values and completes those that depend on
+// others.
 type Profile struct {
-	Mode    string // Online or Offline
-	Quiet   bool
-	Verbose bool
+	Mode    string // Online or Offline; set by the caller
+	Quiet   bool   // set by the caller
+	Verbose bool   // set by the caller
+	// Analyze is set by the caller for the deprecated subcommand: without a model repository it
+	// rebuilds reports from a checkpoint.
+	Analyze bool
 
 	ConfigFile             string
 	CheckpointDirectory    string
 	MonitoringInterval     time.Duration // of metrics of devices and host
+	MemoryInterval         time.Duration // of the memory of devices
 	Duration               time.Duration // of the sample of the server without models
+	Budget                 time.Duration // of the whole run; 0 for no limit
+	Strict                 bool          // a model without a variant within its constraints is an error
 	CollectCPUMetrics      bool
-	GPUs                   []string // "all", "[]" for none, UUIDs, indices, or index:gi:ci
+	GPUs                   []string // "all", UUIDs, indices, or index:gi:ci; empty for none
 	AlwaysReportGPUMetrics bool
 	DCGMDisable            bool
 	ModelType              string // "generic" or LLM
@@ -45,13 +55,16 @@ type Profile struct {
 	OverrideOutput        bool
 	ReloadModelDisable    bool
 
-	// Models are the profiled models in the user's order. Values that a model does not give
-	// are those of the whole profile.
+	// Models are the profiled models in the user's order.
 	Models            []Model
 	BLSComposing      []Model
 	EnsembleComposing []Model
 	CPUOnlyComposing  []string
-	Global            Model // what the models fall back to; its Name is empty
+	// Global is what models fall back to, and the goal of comparisons across models. Its Name is
+	// empty.
+	Global        Model
+	LatencyBudget int // ms; 0 for none. Load adds it to the constraints
+	MinThroughput int // inferences/s; 0 for none. Load adds it to the constraints
 
 	Client Client
 	Search Search
@@ -62,16 +75,85 @@ type Profile struct {
 	// replaced ones.
 	Notices []string
 
-	set map[string]bool
+	set       map[string]bool
+	weighting int    // global, which is an error
+	window    string // of perf_analyzer, from a removed flag
+}
+
+// NewProfile returns the options with their defaults.
+func NewProfile() *Profile {
+	return &Profile{
+		Mode:                  Online,
+		CheckpointDirectory:   "checkpoints",
+		MonitoringInterval:    time.Second,
+		MemoryInterval:        20 * time.Millisecond,
+		Duration:              3 * time.Second,
+		GPUs:                  []string{"all"},
+		ModelType:             "generic",
+		OutputModelRepository: "output_model_repository",
+		Global: Model{
+			BatchSizes: []int{1},
+			Goal:       metric.Goal{Objectives: metric.DefaultObjectives(), Weight: 1},
+		},
+		Client: Client{MaxRetries: 50, Protocol: "grpc", Timeout: 600 * time.Second, MaxAutoAdjusts: 10},
+		Search: Search{
+			Mode:                 Brute,
+			Concurrency:          Range{1, 1024},
+			RequestRate:          Range{16, 8192},
+			InstanceCount:        Range{1, 5},
+			ModelBatchSize:       Range{1, 128},
+			MaxBinarySearchSteps: 5,
+			PercentageOfSpace:    Range{5, 10},
+			Trials:               Range{20, 200},
+			EarlyExitThreshold:   10,
+			Seed:                 1,
+		},
+		Server: Server{
+			LaunchMode:   Local,
+			HTTPEndpoint: "localhost:8000",
+			GRPCEndpoint: "localhost:8001",
+			MetricsURL:   "http://localhost:8002/metrics",
+			InstallPath:  "/opt/tritonserver",
+			DockerImage:  "nvcr.io/nvidia/tritonserver:26.04-py3",
+		},
+		Output: Output{
+			ExportPath:         ".",
+			FilenameInference:  "metrics-model-inference.csv",
+			FilenameGPU:        "metrics-model-gpu.csv",
+			FilenameServerOnly: "metrics-server-only.csv",
+			ConfigsPerModel:    3,
+			InferenceFields:    inferenceFields("concurrency"),
+			GPUFields:          gpuFields("concurrency"),
+			ServerFields:       strings.Fields("model_name gpu_uuid gpu_used_memory gpu_utilization gpu_power_usage"),
+		},
+		set: map[string]bool{},
+	}
+}
+
+func inferenceFields(load string, more ...string) []string {
+	return append(strings.Fields("model_name batch_size "+load+" model_config_path instance_group max_batch_size "+
+		"satisfies_constraints perf_throughput perf_latency_p99"), more...)
+}
+
+func gpuFields(load string) []string {
+	return strings.Fields("model_name gpu_uuid batch_size " + load + " model_config_path instance_group " +
+		"satisfies_constraints gpu_used_memory gpu_utilization gpu_power_usage")
 }
 
 // IsSet reports whether the user has set the option with this YAML key, on the command line or in
 // the file, to any value. It panics if no option has this key.
 func (p *Profile) IsSet(key string) bool {
-	if findOption(key) == nil {
+	if !profileKeys()[key] {
 		panic("settings: no option is called " + key)
 	}
 	return p.set[key]
+}
+
+// UsesRequestRate reports whether the loads are request rates rather than concurrencies.
+func (p *Profile) UsesRequestRate() bool {
+	return len(p.Global.RequestRate) > 0 || p.Search.RequestRateSearch ||
+		p.IsSet("run_config_search_min_request_rate") || p.IsSet("run_config_search_max_request_rate") ||
+		slices.ContainsFunc(p.Models, func(m Model) bool { return m.IsSet("parameters.request_rate") })
 }
 
 // Client holds the options of the load generator.
@@ -88,9 +170,10 @@ type Client struct {
 
 // Search holds the options of the search.
 type Search struct {
-	Mode string // Brute, Quick or Optuna
+	Mode string // Brute, Quick, Optuna or Planned
 	// Disable measures only the listed values.
 	Disable                 bool
+	manual                  bool // the mode was "manual"
 	Concurrency             Range
 	RequestRate             Range
 	InstanceCount           Range

@@ -18,6 +18,14 @@ type Report struct {
 	set map[string]bool
 }
 
+// NewReport returns the options with their defaults.
+func NewReport() *Report {
+	return &Report{
+		Mode: Online, CheckpointDirectory: "checkpoints", ExportPath: ".", OutputFormats: []string{"pdf"},
+		set: map[string]bool{},
+	}
+}
+
 // ReportConfig is a variant to report.
 type ReportConfig struct {
 	Name  string // of the variant, such as resnet_config_3

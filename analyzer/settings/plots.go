@@ -1,0 +1,127 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"triton/analyzer/metric"
+)
+
+// plotsValue is a mapping of names to diagrams, a list of such mappings, or a list of diagrams.
+type plotsValue struct{ to *[]Plot }
+
+func (v plotsValue) Set(string) error { return errFileOnly }
+func (v plotsValue) String() string {
+	names := []string{}
+	for _, p := range *v.to {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ",")
+}
+func (v plotsValue) Type() string { return "mapping" }
+func (v plotsValue) decode(f field) {
+	plots := []Plot{}
+	list := []field{f}
+	if f.node.Kind == yaml.SequenceNode {
+		list = f.items()
+	}
+	for _, item := range list {
+		if !item.object() {
+			continue
+		}
+		members := item.members()
+		if slices.ContainsFunc(members, func(m field) bool { return m.key == "x_axis" && m.node.Kind == yaml.ScalarNode }) {
+			plots = append(plots, item.plot(""))
+			continue
+		}
+		for _, m := range members {
+			if m.object() {
+				plots = append(plots, m.plot(m.key))
+			}
+		}
+	}
+	*v.to = plots
+}
+
+// plot reads one diagram. Without a name its title is its name.
+func (f field) plot(name string) Plot {
+	p := Plot{Name: name}
+	axis := func(m field, to *metric.Tag) {
+		text, ok := m.scalar()
+		if !ok {
+			return
+		}
+		loads := []string{"batch_size", "concurrency", "request_rate"}
+		if _, err := metric.Find(metric.Tag(text)); err != nil && !slices.Contains(loads, text) {
+			m.fail("%v.%s", err, didYouMean(text, append(loads, metricNames()...)))
+		}
+		*to = metric.Tag(text)
+	}
+	keys := []string{"title", "x_axis", "y_axis", "monotonic"}
+	for _, m := range f.members() {
+		switch m.key {
+		case "title":
+			textValue{&p.Title}.decode(m)
+		case "x_axis":
+			axis(m, &p.XAxis)
+		case "y_axis":
+			axis(m, &p.YAxis)
+		case "monotonic":
+			boolValue{&p.Monotonic}.decode(m)
+		default:
+			f.unknownKey(m, keys)
+		}
+	}
+	if p.XAxis == "" || p.YAxis == "" {
+		f.fail("a plot needs x_axis and y_axis")
+	}
+	if p.Name == "" {
+		p.Name = strings.ToLower(strings.Join(strings.FieldsFunc(p.Title, func(r rune) bool {
+			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
+		}), "_"))
+	}
+	if p.Name == "" {
+		p.Name = string(p.YAxis) + "_v_" + string(p.XAxis)
+	}
+	if p.Title == "" {
+		p.Title = p.Name
+	}
+	return p
+}
+
+// Metrics of the default diagrams that tags do not name.
+const batchSize metric.Tag = "batch_size"
+
+// profilePlots returns the diagrams of the summary.
+func profilePlots(mode string) []Plot {
+	if mode == Offline {
+		return []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", batchSize, metric.Throughput, false}}
+	}
+	return []Plot{
+		{"throughput_v_latency", "Throughput vs. Latency", metric.LatencyP99, metric.Throughput, true},
+		{"gpu_mem_v_latency", "GPU Memory vs. Latency", metric.LatencyP99, metric.GPUUsedMemory, false},
+	}
+}
+
+// CPUMemoryPlot returns the diagram that takes the place of GPU memory if no model uses a GPU.
+func CPUMemoryPlot() Plot {
+	return Plot{"cpu_mem_v_latency", "CPU Memory vs. Latency", metric.LatencyP99, metric.CPUUsedRAM, false}
+}
+
+// reportPlots returns the diagrams of a detailed report.
+func reportPlots(mode string) []Plot {
+	if mode == Offline {
+		return []Plot{
+			{"throughput_v_batch_size", "Throughput vs. Batch Size", batchSize, metric.Throughput, false},
+			{"latency_v_batch_size", "p99 Latency vs. Batch Size", batchSize, metric.LatencyP99, false},
+		}
+	}
+	return []Plot{
+		{"gpu_mem_v_latency", "GPU Memory vs. Latency", metric.LatencyP99, metric.GPUUsedMemory, false},
+		{"gpu_util_v_latency", "GPU Utilization vs. Latency", metric.LatencyP99, metric.GPUUtilization, false},
+		{"cpu_mem_v_latency", "RAM Usage vs. Latency", metric.LatencyP99, metric.CPUUsedRAM, false},
+		{"gpu_power_v_latency", "GPU Power vs. Latency", metric.LatencyP99, metric.GPUPower, false},
+	}
+}
