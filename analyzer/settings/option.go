@@ -214,3 +214,26 @@ func keys(options []Option) map[string]bool {
 	}
 	return all
 }
+
+// CommonOptions returns the options of all subcommands, which a file cannot set. Their values are
+// the arguments.
+func CommonOptions(mode *string, quiet, verbose *bool) []Option {
+	return []Option{
+		{Flag: "mode", Usage: "online (plots over latency) or offline (plots over batch size)", Value: choiceValue{mode, []string{Online, Offline}, nil}},
+		{Flag: "quiet", Short: "q", Usage: "print errors only", Value: boolValue{quiet}},
+		{Flag: "verbose", Short: "v", Usage: "print details, and the tables of results", Value: boolValue{verbose}},
+	}
+}
+
+// OwnFlags returns the flags of profile that Model Analyzer does not have.
+func OwnFlags() []string {
+	return []string{"seed", "unbounded", "budget", "memory-interval", "strict"}
+}
+
+// Columns returns the names that output fields may have, apart from backend_parameter/<key>.
+func Columns() []string {
+	return append([]string{
+		"model_name", "gpu_uuid", "batch_size", "concurrency", "request_rate", "model_config_path", "instance_group",
+		"max_batch_size", "satisfies_constraints",
+	}, metricNames()...)
+}

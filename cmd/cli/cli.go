@@ -11,6 +11,7 @@ import (
 
 	"triton/cmd/cli/analyze"
 	"triton/cmd/cli/flags"
+	"triton/cmd/cli/modelanalyzer"
 	"triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
 	"triton/cmd/cli/repo"
@@ -42,7 +43,8 @@ func programName(args []string) string {
 }
 
 // commandArgs returns the arguments without the program's name, the command first. The
-// program name "tritonserver" selects the command "serve", "perf_analyzer" selects "perf";
+// program name "tritonserver" selects the command "serve", "perf_analyzer" selects "perf",
+// "model-analyzer" selects the subcommands of "analyze" that it has;
 // "tritonserver" as the first argument also selects "serve".
 func commandArgs(args []string) []string {
 	if len(args) == 0 {
@@ -54,6 +56,11 @@ func commandArgs(args []string) []string {
 		return withCommand("serve", rest)
 	case "perf_analyzer", "perf_client":
 		return withCommand("perf", rest)
+	case modelanalyzer.Name:
+		if len(rest) > 0 && strings.HasPrefix(rest[0], cobra.ShellCompRequestCmd) {
+			return withCommand(modelanalyzer.Name, rest)
+		}
+		return modelanalyzer.Args(rest)
 	}
 	if len(rest) > 0 && rest[0] == "tritonserver" {
 		return append([]string{"serve"}, rest[1:]...)
@@ -83,6 +90,6 @@ func newRoot(p process.Process) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	})
-	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p))
+	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), modelanalyzer.NewCommand(p))
 	return root
 }

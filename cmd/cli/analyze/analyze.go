@@ -5,6 +5,8 @@ package analyze
 import (
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/analyze/profile"
+	"triton/cmd/cli/analyze/report"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
@@ -59,5 +61,6 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: suggest(f, err)}
 	})
+	cmd.AddCommand(profile.NewCommand(p), profile.NewDeprecated(p), report.NewCommand(p))
 	return cmd
 }

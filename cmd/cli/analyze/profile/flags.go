@@ -1,0 +1,35 @@
+package profile
+
+import (
+	"github.com/spf13/cobra"
+
+	"triton/analyzer/settings"
+	"triton/cmd/cli/analyze/binding"
+	"triton/cmd/cli/complete"
+	"triton/cmd/cli/process"
+)
+
+// bind adds the flags of the options to the command.
+func bind(p process.Process, o *settings.Profile, cmd *cobra.Command) *binding.Flags {
+	f := binding.Bind(p, "analyze "+cmd.Name(), cmd, binding.Common{Mode: &o.Mode, Quiet: &o.Quiet, Verbose: &o.Verbose},
+		o.Options(), o.RemovedFlags(), settings.OwnFlags()...)
+	modelNames := func(*cobra.Command, string) []string {
+		if o.ModelRepository == "" {
+			_, folder := f.Variable("model-repository")
+			return complete.RepositoryModels([]string{folder})
+		}
+		return complete.RepositoryModels([]string{o.ModelRepository})
+	}
+	f.Complete(
+		[]string{"model-repository", "output-model-repository-path", "checkpoint-directory", "export-path", "triton-install-path"},
+		[]string{"config-file", "perf-analyzer-path", "perf-output-path", "triton-server-path", "triton-output-path"},
+		map[string]complete.Func{
+			"profile-models": modelNames, "bls-composing-models": modelNames, "ensemble-composing-models": modelNames,
+			"cpu-only-composing-models": modelNames,
+			"inference-output-fields":   complete.Values(settings.Columns()...),
+			"gpu-output-fields":         complete.Values(settings.Columns()...),
+			"server-output-fields":      complete.Values(settings.Columns()...),
+			"gpus":                      complete.Values("all", "[]"),
+		})
+	return f
+}

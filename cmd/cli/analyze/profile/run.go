@@ -1,0 +1,13 @@
+package profile
+
+import (
+	"context"
+	"errors"
+
+	"triton/analyzer/settings"
+	"triton/cmd/cli/process"
+)
+
+func run(context.Context, process.Process, *settings.Profile) error {
+	return errors.New("the options are valid; this build cannot measure")
+}
