@@ -97,11 +97,9 @@ func (p *Profile) Load(host Host, onCommandLine func(flag string) bool) error {
 	if err := l.load(p.ConfigFile, onCommandLine); err != nil {
 		return err
 	}
-	if err := p.check(host); err != nil {
-		return err
-	}
+	err := p.check(host)
 	p.complete(host)
-	return p.checkComplete()
+	return errors.Join(err, p.checkComplete())
 }
 
 // Load reads the configuration file, checks all values and sets those that depend on others.

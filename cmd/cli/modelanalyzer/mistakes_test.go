@@ -1,0 +1,126 @@
+package modelanalyzer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"triton/cmd/cli/clitest"
+	"triton/cmd/cli/clitest/golden"
+)
+
+// taken is in the message about the folder for generated configurations, which is there already in
+// all cases. If nothing else is said, the options are accepted; nothing is measured.
+const taken = `Path "output_model_repository" already exists.`
+
+// TestMistakes compares what is said to wrong options with testdata/mistakes.txtar, which has what
+// Model Analyzer says too.
+func TestMistakes(t *testing.T) {
+	file := filepath.Join("testdata", "mistakes.txtar")
+	archive, err := txtar.ParseFile(file)
+	require.NoError(t, err)
+	file, err = filepath.Abs(file)
+	require.NoError(t, err)
+	var args, config string
+	for i := range archive.Files {
+		f := &archive.Files[i]
+		name, part, ok := strings.Cut(f.Name, "/")
+		require.True(t, ok, f.Name)
+		switch part {
+		case "args":
+			args, config = string(f.Data), ""
+		case "file":
+			config = string(f.Data)
+		case "upstream":
+			if program := os.Getenv("MODEL_ANALYZER"); program != "" && golden.Update() {
+				prepare(t, config)
+				f.Data = []byte(upstream(t, program, strings.Fields(args)))
+			}
+		case "ours":
+			prepare(t, config)
+			code, _, errs := clitest.RunAs(t, "model-analyzer", strings.Fields(args)...)
+			got := answer(code, strings.Split(strings.TrimPrefix(errs, "triton: "), "\n"))
+			if golden.Update() {
+				f.Data = []byte(got)
+				continue
+			}
+			require.Equal(t, string(f.Data), got, name)
+		default:
+			t.Fatalf("%s: no such section", f.Name)
+		}
+	}
+	if golden.Update() {
+		require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+	}
+}
+
+// prepare makes a new working directory for a case.
+func prepare(t *testing.T, config string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{"models", "output_model_repository"} {
+		require.NoError(t, os.Mkdir(folder, 0o755))
+	}
+	if config != "" {
+		require.NoError(t, os.WriteFile("config.yaml", []byte(config), 0o600))
+	}
+}
+
+// answer returns the exit code and what was said, or "accepted".
+func answer(code int, lines []string) string {
+	var said []string
+	accepted := false
+	for _, line := range lines {
+		switch line = strings.TrimRight(line, " "); {
+		case strings.Contains(line, taken):
+			accepted = true
+		case line != "":
+			said = append(said, line)
+		}
+	}
+	if accepted && (len(said) == 0 || len(said) == 1 && strings.HasPrefix(said[0], "DEPRECATED")) {
+		return "accepted\n"
+	}
+	return fmt.Sprintf("exit %d\n%s\n", code, strings.Join(said, "\n"))
+}
+
+// upstream returns what Model Analyzer says.
+func upstream(t *testing.T, program string, args []string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "PYTHONWARNINGS=ignore")
+	out, err := cmd.CombinedOutput()
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		require.NoError(t, err)
+	}
+	var lines []string
+	usage, trace := false, false
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimRight(line, "\n")
+		usage = strings.HasPrefix(line, "usage:") || usage && strings.HasPrefix(line, " ")
+		trace = strings.HasPrefix(line, "Traceback") || trace && (strings.HasPrefix(line, " ") || line == "")
+		if usage || trace {
+			continue
+		}
+		line = strings.TrimPrefix(line, "[Model Analyzer] ")
+		line = strings.TrimPrefix(line, "Model Analyzer encountered an error: ")
+		line = strings.TrimPrefix(line, "model_analyzer.model_analyzer_exceptions.TritonModelAnalyzerException: ")
+		lines = append(lines, line)
+	}
+	return answer(code, lines)
+}
