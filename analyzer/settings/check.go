@@ -217,7 +217,8 @@ func (r *Report) check() error {
 func (p *Profile) checkComplete() error {
 	c := &problems{}
 	for _, m := range p.Models {
-		if len(m.Concurrency) > 0 && len(m.RequestRate) > 0 {
+		own := m.IsSet("parameters.concurrency") || m.IsSet("parameters.request_rate")
+		if own && len(m.Concurrency) > 0 && len(m.RequestRate) > 0 {
 			c.add("Cannot specify both concurrency and request rate as model parameters.")
 			break
 		}

@@ -24,7 +24,7 @@ func (p *Profile) Options() []Option {
 	text := func(to *string) Value { return textValue{to} }
 	texts := func(to *[]string) Value { return textsValue{to} }
 	from := func(low int, to *int) Value { return intValue{to, low, anyInt} }
-	seconds := func(to *time.Duration) Value { return durationValue{to, time.Second, 100 * 365 * 24 * time.Hour} }
+	seconds := func(to *time.Duration) Value { return durationValue{to, time.Second, longest} }
 	return []Option{
 		{"config_file", "config-file", "f", general, "YAML file with options; the command line has precedence", text(&p.ConfigFile)},
 		{"checkpoint_directory", "checkpoint-directory", "s", general, "folder to read and write checkpoints; its parent must exist", text(&p.CheckpointDirectory)},
@@ -120,7 +120,7 @@ func (p *Profile) Options() []Option {
 		// Not in Model Analyzer.
 		{"seed", "seed", "", search, "seed of random choices of optuna", int64Value{&s.Seed}},
 		{"unbounded", "unbounded", "", search, "quick: go beyond the default limits of instances, batch sizes and concurrency", yes(&s.Unbounded)},
-		{"budget", "budget", "", search, "end the search after this time, in seconds or with a unit: 30m", durationValue{&p.Budget, time.Second, 100 * 365 * 24 * time.Hour}},
+		{"budget", "budget", "", search, "end the search after this time, in seconds or with a unit: 30m", durationValue{&p.Budget, time.Second, longest}},
 		{"memory_interval", "memory-interval", "", general, "time between readings of GPU memory, in seconds or with a unit", durationValue{&p.MemoryInterval, time.Millisecond, time.Minute}},
 		{"strict", "strict", "", output, "exit with code 2 if no variant of a model satisfies its constraints", yes(&p.Strict)},
 	}

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -77,7 +78,7 @@ func (f field) alternatives(fd protoreflect.FieldDescriptor) []any {
 	if len(single.problems) == 0 {
 		return values
 	}
-	if f.node.Kind != yaml.SequenceNode {
+	if f.node.Kind != yaml.SequenceNode || len(f.node.Content) == 0 || fd.IsList() && !f.anyList() {
 		f.problems = append(f.problems, single.problems...)
 		return nil
 	}
@@ -95,9 +96,23 @@ func (f field) alternatives(fd protoreflect.FieldDescriptor) []any {
 	if len(several.problems) == 0 {
 		return values
 	}
-	f.at(f.node.Line, "Field %q is a sweep parameter. If you intend to provide a sweep parameter, "+
-		"fix the number one error, otherwise fix error number two: 1. %s 2. %s", f.name, several.details(), single.details())
+	if fd.IsList() && !f.allLists() {
+		f.at(f.node.Line, "Field %q is a sweep parameter. If you intend to provide a sweep parameter, "+
+			"fix the number one error, otherwise fix error number two: 1. %s 2. %s", f.name, several.details(), single.details())
+		return nil
+	}
+	f.problems = append(f.problems, several.problems...)
 	return nil
+}
+
+// anyList reports whether an element of a list is a list.
+func (f field) anyList() bool {
+	return slices.ContainsFunc(f.node.Content, func(n *yaml.Node) bool { return n.Kind == yaml.SequenceNode })
+}
+
+// allLists reports whether all elements of a list are lists.
+func (f field) allLists() bool {
+	return !slices.ContainsFunc(f.node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.SequenceNode })
 }
 
 // value returns what one value of a field of the protocol means: several alternatives if fields

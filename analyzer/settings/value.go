@@ -119,6 +119,9 @@ func parseFloat(text string) (float64, error) {
 	return x, nil
 }
 
+// longest is the limit of times without a limit of their own.
+const longest = 100 * 365 * 24 * time.Hour
+
 // durationValue is a number of seconds, or a time with a unit such as 20ms.
 type durationValue struct {
 	to        *time.Duration
@@ -137,7 +140,10 @@ func (v durationValue) Set(text string) error {
 		}
 		d = time.Duration(seconds * float64(time.Second))
 	}
-	if d < v.low || d > v.high {
+	switch {
+	case d < v.low && v.high > longest/2:
+		return fmt.Errorf("%s is less than %s", text, v.low)
+	case d < v.low || d > v.high:
 		return fmt.Errorf("%s is not in the range %s to %s", text, v.low, v.high)
 	}
 	*v.to = d

@@ -141,20 +141,21 @@ var mayImport = map[string]string{
 // testsImport is the import table of the packages that are for tests only. No other package
 // imports them.
 var testsImport = map[string]string{
-	"cmd/cli/clitest":                "cmd/cli cmd/cli/process pkg/log/logtest",
-	"cmd/cli/clitest/golden":         "",
-	"perf/load/loadtest":             "pkg/inferencepb pkg/kserve pkg/tensor",
-	"pkg/kserve/kservetest":          "pkg/tensor",
-	"pkg/log/logtest":                "",
-	"pkg/tensor/tensortest":          "pkg/tensor",
-	"pkg/ui/uitest":                  "",
-	"server/backend/backendtest":     "server/backend server/infer server/infer/infertest",
-	"server/conformance":             "pkg/inferencepb",
-	"server/http1/http1test":         "server/http1",
-	"server/infer/infertest":         "server/infer",
-	"server/scenario":                "pkg/inferencepb",
-	"server/scheduler/schedulertest": "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/tensor",
-	"server/servertest":              "*",
+	"cmd/cli/clitest":                     "cmd/cli cmd/cli/process pkg/log/logtest",
+	"cmd/cli/clitest/golden":              "",
+	"cmd/cli/analyze/binding/bindingtest": "cmd/cli/clitest/golden analyzer/settings",
+	"perf/load/loadtest":                  "pkg/inferencepb pkg/kserve pkg/tensor",
+	"pkg/kserve/kservetest":               "pkg/tensor",
+	"pkg/log/logtest":                     "",
+	"pkg/tensor/tensortest":               "pkg/tensor",
+	"pkg/ui/uitest":                       "",
+	"server/backend/backendtest":          "server/backend server/infer server/infer/infertest",
+	"server/conformance":                  "pkg/inferencepb",
+	"server/http1/http1test":              "server/http1",
+	"server/infer/infertest":              "server/infer",
+	"server/scenario":                     "pkg/inferencepb",
+	"server/scheduler/schedulertest":      "server/scheduler server/scheduler/dynamic server/infer server/stats pkg/inferencepb pkg/tensor",
+	"server/servertest":                   "*",
 }
 
 var openToAll = []string{"pkg/status", "pkg/invariant", "pkg/log"}

@@ -1,15 +1,11 @@
 package modelanalyzer_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
@@ -40,11 +36,7 @@ func TestMistakes(t *testing.T) {
 			args, config = string(f.Data), ""
 		case "file":
 			config = string(f.Data)
-		case "upstream":
-			if program := os.Getenv("MODEL_ANALYZER"); program != "" && golden.Update() {
-				prepare(t, config)
-				f.Data = []byte(upstream(t, program, strings.Fields(args)))
-			}
+		case "upstream": // written by testdata/record.py
 		case "ours":
 			prepare(t, config)
 			code, _, errs := clitest.RunAs(t, "model-analyzer", strings.Fields(args)...)
@@ -91,36 +83,4 @@ func answer(code int, lines []string) string {
 		return "accepted\n"
 	}
 	return fmt.Sprintf("exit %d\n%s\n", code, strings.Join(said, "\n"))
-}
-
-// upstream returns what Model Analyzer says.
-func upstream(t *testing.T, program string, args []string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "PYTHONWARNINGS=ignore")
-	out, err := cmd.CombinedOutput()
-	code := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		code = exit.ExitCode()
-	} else {
-		require.NoError(t, err)
-	}
-	var lines []string
-	usage, trace := false, false
-	for line := range strings.Lines(string(out)) {
-		line = strings.TrimRight(line, "\n")
-		usage = strings.HasPrefix(line, "usage:") || usage && strings.HasPrefix(line, " ")
-		trace = strings.HasPrefix(line, "Traceback") || trace && (strings.HasPrefix(line, " ") || line == "")
-		if usage || trace {
-			continue
-		}
-		line = strings.TrimPrefix(line, "[Model Analyzer] ")
-		line = strings.TrimPrefix(line, "Model Analyzer encountered an error: ")
-		line = strings.TrimPrefix(line, "model_analyzer.model_analyzer_exceptions.TritonModelAnalyzerException: ")
-		lines = append(lines, line)
-	}
-	return answer(code, lines)
 }
