@@ -24,13 +24,14 @@ type Common struct {
 // Flags is the flags of one subcommand.
 type Flags struct {
 	*flags.Set
-	cmd *cobra.Command
+	cmd  *cobra.Command
+	name string
 }
 
 // Bind adds flags for options to a command and takes over its help and its errors. Removed options
 // have flags without help. Own names flags that Model Analyzer does not have.
 func Bind(p process.Process, name string, cmd *cobra.Command, c Common, options, removed []settings.Option, own ...string) *Flags {
-	f := &Flags{Set: flags.New(p, name, cmd.Flags()), cmd: cmd}
+	f := &Flags{Set: flags.New(p, name, cmd.Flags()), cmd: cmd, name: name}
 	f.SortFlags = false
 	f.Abbreviate()
 	for _, title := range titles(options) {
@@ -117,7 +118,7 @@ func (f *Flags) usage() string {
 		s.WriteString("\n")
 	}
 	s.WriteString("A long flag may be abbreviated to any unique prefix. Flags may also come from the environment,\n" +
-		"as TRITON_" + strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(f.cmd.CommandPath(), "triton "), " ", "_")) + "_EXPORT_PATH for --export-path.\n")
+		"as TRITON_" + strings.ToUpper(strings.ReplaceAll(f.name, " ", "_")) + "_EXPORT_PATH for --export-path.\n")
 	return s.String()
 }
 
