@@ -17,6 +17,7 @@ func (v modelsValue) Set(text string) error {
 	*v.to = models
 	return nil
 }
+
 func (v modelsValue) String() string {
 	names := []string{}
 	for _, m := range *v.to {
@@ -116,6 +117,7 @@ func (v reportConfigsValue) Set(text string) error {
 	*v.to = configs
 	return nil
 }
+
 func (v reportConfigsValue) String() string {
 	names := []string{}
 	for _, c := range *v.to {

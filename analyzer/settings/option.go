@@ -166,6 +166,7 @@ func (v searchModeValue) String() string { return v.of.Mode }
 
 // Type returns the modes.
 func (v searchModeValue) Type() string { return v.choice(nil).Type() }
+
 func (v searchModeValue) decode(f field) {
 	var mode string
 	v.choice(&mode).decode(f)

@@ -78,9 +78,8 @@ func (f field) plot(name string) Plot {
 		f.fail("a plot needs x_axis and y_axis")
 	}
 	if p.Name == "" {
-		p.Name = strings.ToLower(strings.Join(strings.FieldsFunc(p.Title, func(r rune) bool {
-			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
-		}), "_"))
+		word := func(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
+		p.Name = strings.Join(strings.FieldsFunc(strings.ToLower(p.Title), func(r rune) bool { return !word(r) }), "_")
 	}
 	if p.Name == "" {
 		p.Name = string(p.YAxis) + "_v_" + string(p.XAxis)
