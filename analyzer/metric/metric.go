@@ -125,7 +125,7 @@ func Find(tag Tag) (Spec, error) {
 	return Spec{}, fmt.Errorf("%q is not a metric", tag)
 }
 
-// Tags returns all tags of the catalogue in its order, without aliases.
+// Tags returns all tags of the catalog in its order, without aliases.
 func Tags() []Tag {
 	tags := make([]Tag, len(specs))
 	for i, s := range specs {

@@ -44,6 +44,9 @@ func (p *Profile) complete(host Host) {
 		}
 	}
 	p.Output.Plots = profilePlots(p.Mode)
+	if p.set["plots"] {
+		p.notice("profile has plots of its own. Ignoring plots, which are for report.")
+	}
 	p.ignoredByLaunchMode()
 }
 

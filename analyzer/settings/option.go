@@ -115,7 +115,7 @@ func (p *Profile) Options() []Option {
 		{Key: "objectives", Group: models, Usage: "metrics to optimize, with their weights", Value: objectivesValue{&g.Objectives}},
 		{Key: "constraints", Group: models, Usage: "bounds of metrics", Value: constraintsValue{&g.Constraints}},
 		{Key: "weighting", Group: models, Usage: "an error here; models have weights", Value: intValue{&p.weighting, 0, anyInt}},
-		{Key: "plots", Group: output, Usage: "diagrams; ignored by profile, for report", Value: plotsValue{new([]Plot)}},
+		{Key: "plots", Group: output, Usage: "ignored: profile has diagrams of its own; for report", Value: ignoredValue{}},
 
 		// Not in Model Analyzer.
 		{"seed", "seed", "", search, "seed of random choices of optuna", int64Value{&s.Seed}},
@@ -125,6 +125,17 @@ func (p *Profile) Options() []Option {
 		{"strict", "strict", "", output, "exit with code 2 if no variant of a model satisfies its constraints", yes(&p.Strict)},
 	}
 }
+
+// ignoredValue is a value that only the other subcommand uses.
+type ignoredValue struct{}
+
+// Set reports that the command line has no such option.
+func (ignoredValue) Set(string) error { return errFileOnly }
+func (ignoredValue) String() string   { return "" }
+
+// Type returns the type of the value.
+func (ignoredValue) Type() string { return "mapping" }
+func (ignoredValue) decode(field) {}
 
 // Options returns the options of r. Their values are the fields of r.
 func (r *Report) Options() []Option {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -399,10 +400,41 @@ func TestPlots(t *testing.T) {
 	folder(t)
 	p := valid(t, "profile_models: a\nplots: {mine: {title: T, x_axis: perf_throughput, y_axis: cpu_used_ram, monotonic: true}}")
 	assert.Equal(t, "throughput_v_latency", p.Output.Plots[0].Name, "profile has its own plots")
+	assert.Equal(t, []string{"profile has plots of its own. Ignoring plots, which are for report."}, p.Notices)
 	offline := NewProfile()
 	offline.Mode, offline.ModelRepository, offline.Models = Offline, "models", []Model{{Name: "a"}}
 	require.NoError(t, offline.Load(host, func(string) bool { return false }))
 	assert.Equal(t, []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", "batch_size", metric.Throughput, false}}, offline.Output.Plots)
+}
+
+// TestLaunchModes: options that the launch mode ignores are told, not refused.
+func TestLaunchModes(t *testing.T) {
+	folder(t)
+	const mounts, image, args, flags, log = "triton_docker_mounts: /a:/b:ro", "triton_docker_labels: {a: b}", "triton_docker_args: {name: x}", "triton_server_flags: {id: x}", "triton_output_path: log"
+	const ignoredMounts = "Triton launch mode is set to %s. Ignoring triton_docker_mounts and triton_docker_labels."
+	const ignoredArgs = "Triton launch mode is not set to docker. Model Analyzer cannot set triton_docker_args."
+	const ignoredFlags = "Triton launch mode is set to C_API. Model Analyzer cannot set triton_server_flags."
+	const ignoredLog = "Triton launch mode is set to C_API, triton logs are not supported. Triton server error output can be obtained by setting perf_output_path."
+	for _, c := range []struct {
+		mode string
+		file []string
+		want []string
+	}{
+		{Local, []string{mounts}, []string{fmt.Sprintf(ignoredMounts, "local")}},
+		{CAPI, []string{image}, []string{fmt.Sprintf(ignoredMounts, "c_api")}},
+		{Remote, []string{mounts, image}, nil},
+		{Docker, []string{mounts, image, args, flags, log}, nil},
+		{Local, []string{args}, []string{ignoredArgs}},
+		{Remote, []string{args}, []string{ignoredArgs}},
+		{Local, []string{flags, log}, nil},
+		{CAPI, []string{flags, log}, []string{ignoredFlags, ignoredLog}},
+		{CAPI, []string{log}, []string{ignoredLog}},
+	} {
+		p := valid(t, strings.Join(append(c.file, "profile_models: a"), "\n"), "--triton-launch-mode="+c.mode)
+		assert.Equal(t, c.want, p.Notices, "%s %s", c.mode, c.file)
+	}
+	p := valid(t, "profile_models: {a: {triton_server_flags: {id: x}}}", "--triton-launch-mode=c_api")
+	assert.Equal(t, []string{ignoredFlags}, p.Notices, "of a model")
 }
 
 func TestReport(t *testing.T) {

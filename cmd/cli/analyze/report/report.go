@@ -36,10 +36,10 @@ Exit codes: 0 done, 1 a wrong option in a file or an error, 2 wrong command line
 		if err := f.FillEnvironment(); err != nil {
 			return err
 		}
-		if f.Changed(misspelled) {
-			o.AlwaysReportGPUMetrics = true
+		changed := func(flag string) bool {
+			return f.Changed(flag) || flag == "always-report-gpu-metrics" && f.Changed(misspelled)
 		}
-		if err := o.Load(f.Changed); err != nil {
+		if err := o.Load(changed); err != nil {
 			return &process.ExitError{Code: process.Failure, Err: err}
 		}
 		return run(cmd.Context(), p, o)
