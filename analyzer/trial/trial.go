@@ -27,6 +27,9 @@ type Patch map[string]any
 // Proposal is a trial that a search wants to be run.
 type Proposal struct {
 	Members []ProposedMember // the profiled models, in the user's order
+	// Precision is the half-width of the confidence interval of throughput, relative to
+	// it, at which the measurement may end; 0 leaves that to the profile.
+	Precision float64
 }
 
 // ProposedMember is one profiled model of a proposal.
