@@ -8,8 +8,11 @@ import (
 	"triton/analyzer/search/space"
 )
 
-// unlimited is the last index of a dimension without an upper limit.
-const unlimited = 30
+// The last indices of dimensions without an upper limit: exponential and linear.
+const (
+	unlimited       = 30
+	unlimitedLinear = 1 << 12
+)
 
 // dimension is one thing that the climb varies: an index, and the value that it means.
 type dimension struct {
@@ -57,7 +60,11 @@ func bounded(d dimension, r space.Range, unbounded bool) dimension {
 	} else {
 		d.first, d.last = r.Min-1, r.Max-1
 	}
-	d.last = max(d.first, min(d.last, unlimited))
+	most := unlimitedLinear
+	if d.exponential {
+		most = unlimited
+	}
+	d.last = max(d.first, min(d.last, most))
 	return d
 }
 
