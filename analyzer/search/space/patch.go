@@ -38,15 +38,7 @@ func (m Model) Patch(base trial.Patch, instances, maxBatch int) trial.Patch {
 
 // WithDelay returns the patch with a queue delay of the dynamic batcher.
 func WithDelay(p trial.Patch, microseconds int) trial.Patch {
-	p = maps.Clone(p)
-	batcher, _ := p[dynamicBatching].(map[string]any)
-	batcher = maps.Clone(batcher)
-	if batcher == nil {
-		batcher = map[string]any{}
-	}
-	batcher[queueDelay] = microseconds
-	p[dynamicBatching] = batcher
-	return p
+	return Merge(p, trial.Patch{dynamicBatching: map[string]any{queueDelay: microseconds}})
 }
 
 // kind returns the kind of the instances: that of the patch, or of the first listed patch, or the
@@ -172,11 +164,7 @@ func Rest(p trial.Patch, delays bool) trial.Patch {
 }
 
 // WithBatch returns the patch with a largest batch.
-func WithBatch(p trial.Patch, n int) trial.Patch {
-	p = maps.Clone(p)
-	p[maxBatchSize] = n
-	return p
-}
+func WithBatch(p trial.Patch, n int) trial.Patch { return Merge(p, trial.Patch{maxBatchSize: n}) }
 
 // Fixed returns the fields of the listed patches that a search over instances and batch sizes, and
 // over queue delays if asked for, leaves alone. It is an error if the user lists several values
