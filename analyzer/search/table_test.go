@@ -1,0 +1,132 @@
+package search_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/analyzer/search"
+	"triton/analyzer/search/sweep"
+	"triton/analyzer/search/tpe"
+	"triton/analyzer/trial"
+)
+
+// verdict is what a search made of a surface.
+type verdict struct {
+	trials int
+	length float64 // of all measurements, in measurements to a precision of 5 %
+	regret float64 // share of the best throughput that its choice lacks
+}
+
+// searchOver runs a search over a surface and judges its choice by the truth.
+func searchOver(t *testing.T, s *surface, mode search.Mode, best float64) verdict {
+	t.Helper()
+	o := search.Options{
+		Mode: mode, Space: defaults(server), Compare: byThroughput,
+		Sweep: sweep.Options{Steps: 5, Top: 3},
+		TPE:   tpe.Options{Seed: s.seed, MinPercent: 5, MaxPercent: 10, Patience: 10},
+	}
+	o.Passes, o.Violation = p99Below(s.budget)
+	g, err := search.New(o)
+	require.NoError(t, err)
+	defer g.Stop()
+	var out verdict
+	var choice *trial.Result
+	var last *trial.Result
+	for {
+		p, ok := g.Next(last)
+		if !ok {
+			break
+		}
+		last = s.run(p)
+		out.trials++
+		if precision := p.Precision; precision > 0 {
+			out.length += max(0.25, (0.05/precision)*(0.05/precision))
+		} else {
+			out.length++
+		}
+		m := last.Measurement
+		if m != nil && o.Passes(m) && (choice == nil || byThroughput(m, choice.Measurement) > 0) {
+			choice = last
+		}
+	}
+	out.regret = 1
+	if choice != nil {
+		out.regret = max(0, 1-s.value(choice.Proposal)/best)
+	}
+	return out
+}
+
+// TestSearchTable compares the searches over simulated servers of several laws. The planned search
+// must find what quick search finds with a third of its measurements.
+func TestSearchTable(t *testing.T) {
+	surfaces := uint64(200)
+	if testing.Short() {
+		surfaces = 24
+	}
+	searches := []search.Mode{search.Brute, search.Quick, search.Optuna, search.Planned}
+	all := map[search.Mode]map[string][]verdict{}
+	for _, m := range searches {
+		all[m] = map[string][]verdict{}
+	}
+	asGood, measured := 0, 0
+	for seed := range surfaces {
+		s := newSurface(seed)
+		best := s.best()
+		if best == 0 {
+			continue // no configuration meets the constraint
+		}
+		measured++
+		var of = map[search.Mode]verdict{}
+		for _, m := range searches {
+			of[m] = searchOver(t, s, m, best)
+			all[m][s.law] = append(all[m][s.law], of[m])
+			all[m]["all"] = append(all[m]["all"], of[m])
+		}
+		if 1-of[search.Planned].regret >= 0.97*(1-of[search.Quick].regret) {
+			asGood++
+		} else {
+			t.Logf("surface %d (%s): planned %+v, quick %+v", seed, s.law, of[search.Planned], of[search.Quick])
+		}
+	}
+	t.Logf("%d of %d surfaces: planned as good as quick within 3 %%\n%s", asGood, measured, table(searches, all))
+	require.GreaterOrEqual(t, float64(asGood), 0.95*float64(measured))
+	require.LessOrEqual(t, mean(all[search.Planned]["all"], trialsOf), mean(all[search.Quick]["all"], trialsOf)/3)
+}
+
+func trialsOf(o verdict) float64 { return float64(o.trials) }
+func lengthOf(o verdict) float64 { return o.length }
+func regretOf(o verdict) float64 { return o.regret }
+
+func mean(list []verdict, of func(verdict) float64) float64 {
+	var sum float64
+	for _, o := range list {
+		sum += of(o) / float64(len(list))
+	}
+	return sum
+}
+
+// table returns the comparison as Markdown.
+func table(searches []search.Mode, all map[search.Mode]map[string][]verdict) string {
+	var b strings.Builder
+	b.WriteString("| servers | search | measurements | length | mean regret | regret at 90 % |\n|---|---|---|---|---|---|\n")
+	for _, law := range append(slices.Clone(laws), "all") {
+		for _, m := range searches {
+			list := all[m][law]
+			if len(list) == 0 {
+				continue
+			}
+			var regrets []float64
+			for _, o := range list {
+				regrets = append(regrets, o.regret)
+			}
+			slices.Sort(regrets)
+			fmt.Fprintf(&b, "| %s | %s | %.0f | %.0f | %.1f %% | %.1f %% |\n", law, m,
+				mean(list, trialsOf), mean(list, lengthOf), 100*mean(list, regretOf), 100*regrets[len(regrets)*9/10])
+		}
+	}
+	return b.String()
+}
