@@ -127,7 +127,7 @@ func (s *surface) truth(k, maxBatch, clients int) (throughput, p99 float64) {
 			if done++; done == warm {
 				begin = now
 			}
-			waiting = append(waiting, now+s.serial)
+			waiting = append(waiting, now+s.serial*(0.5+0.5*r.ExpFloat64()))
 		}
 		busy = append(busy[:at], busy[at+1:]...)
 	}

@@ -14,8 +14,8 @@ type cost struct {
 	row      float64 // share of the time that depends on the number of rows
 	parallel float64 // instances that run without slowing each other down
 	outside  float64
+	forming  float64 // batches that form while the instances run one each
 	scale    float64
-	tail     float64 // p99 over the mean latency
 }
 
 // execute returns the time of a batch while a number of instances are busy.
@@ -24,7 +24,7 @@ func (c cost) execute(rows, busy float64) float64 {
 }
 
 // predict returns the throughput in rows per second, and the 99th percentile of the latency in
-// milliseconds.
+// milliseconds up to a constant factor, which the process learns.
 func (c cost) predict(p *point) (throughput, p99 float64) {
 	rows := float64(max(p.Load.Batch, 1))
 	k := float64(max(p.instances, 1))
@@ -36,12 +36,11 @@ func (c cost) predict(p *point) (throughput, p99 float64) {
 		return c.open(float64(p.Load.RequestRate)*rows, rows, k, limit)
 	}
 	inFlight := float64(max(p.Load.Concurrency, 1)) * rows
-	// The instances run one batch each while one more forms.
-	batch := min(limit, max(rows, inFlight/(k+1)))
+	batch := min(limit, max(rows, inFlight/(k+c.forming)))
 	busy := min(k, inFlight/batch)
 	run := c.execute(batch, busy)
 	x := min(busy*batch/run, inFlight/(run+c.outside)) / c.scale
-	return x, 1000 * c.tail * inFlight / x
+	return x, 1000 * inFlight / x
 }
 
 // open predicts a load of rate rows per second that does not wait for answers.
@@ -54,47 +53,32 @@ func (c cost) open(rate, rows, k, limit float64) (throughput, p99 float64) {
 	use := min(rate/capacity, 0.98)
 	x := min(rate, capacity)
 	wait := c.scale * (c.outside + c.execute(batch, k)*(1+use/(2*(1-use))))
-	return x, 1000 * c.tail * wait
+	return x, 1000 * wait
 }
 
-// The values among which the parameters of the cost model are fitted.
+// The values that the parameters of the cost model may have.
 var (
-	rowShares  = []float64{0.01, 0.03, 0.08, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 1}
-	parallels  = []float64{1, 1.4, 2, 2.8, 4, 5.6, 8, 16}
-	outsides   = []float64{0, 0.3, 1, 3}
-	outsideRow = 0.02 // cost of a step of outsides: simpler models are preferred
+	rowShares = []float64{0.01, 0.03, 0.08, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 1}
+	parallels = []float64{1, 1.4, 2, 2.8, 4, 5.6, 8, 16}
+	outsides  = []float64{0, 0.3, 1, 3}
+	formings  = []float64{0, 1}
 )
 
-// fit returns the cost model with the least squared error of the logarithms of throughput.
-func fit(seen []observation) cost {
-	best := cost{row: 0.3, parallel: 2, scale: 0.01, tail: 1.5}
-	least := math.Inf(1)
+// costs returns all cost models, each with the scale that fits the measurements best.
+func costs(seen []observation) []cost {
+	var all []cost
 	for _, row := range rowShares {
 		for _, parallel := range parallels {
-			for i, outside := range outsides {
-				c := cost{row: row, parallel: parallel, outside: outside, scale: 1, tail: 1}
-				// The closed loop scales linearly with the time, so the scale is the mean residual. With a
-				// request rate, it starts from the last fit and the process corrects the rest.
-				c.scale = c.scaleFor(seen)
-				var sum float64
-				for _, o := range seen {
-					x, _ := c.predict(o.point)
-					d := math.Log(o.throughput) - math.Log(x)
-					sum += d * d
-				}
-				if sum += float64(i) * outsideRow * outsideRow; sum < least {
-					best, least = c, sum
+			for _, outside := range outsides {
+				for _, forming := range formings {
+					c := cost{row: row, parallel: parallel, outside: outside, forming: forming, scale: 1}
+					c.scale = c.scaleFor(seen)
+					all = append(all, c)
 				}
 			}
 		}
 	}
-	var tail float64
-	for _, o := range seen {
-		_, p99 := best.predict(o.point)
-		tail += (math.Log(o.p99) - math.Log(p99)) / float64(len(seen))
-	}
-	best.tail = math.Exp(tail)
-	return best
+	return all
 }
 
 // scaleFor returns the scale for which the mean residual is zero. Loads with a request rate, whose

@@ -1,8 +1,10 @@
 package planner
 
 import (
+	"cmp"
 	"maps"
 	"math"
+	"slices"
 
 	"triton/analyzer/metric"
 	"triton/analyzer/trial"
@@ -15,60 +17,130 @@ type forecast struct {
 	spread, tail    float64 // of throughput; of p99 for a given throughput
 }
 
-// forecaster predicts points from the measured ones.
+// belief is a model of the server with the probability that it holds, given the measurements.
+type belief struct {
+	predict     func(*point) (throughput, p99 float64)
+	probability float64
+	weights     []float64 // of the residuals of throughput in a prediction
+}
+
+// forecaster predicts points from the measured ones. What is not known after few measurements,
+// such as how instances slow each other down, shows as disagreement between the models.
 type forecaster struct {
 	seen    []observation
-	model   func(*point) (throughput, p99 float64)
-	process *process
-	// The weights of the residuals: of throughput, and of p99 once the residual of throughput
-	// is taken into account.
-	speed, tail []float64
+	beliefs []belief
+	// The processes of the residuals of throughput, and of those of p99 once the former are
+	// taken into account.
+	speed, tail *process
+	tailWeights []float64
 	buffer      []float64
 }
 
-// amplitudes are the standard deviations of the residuals to choose from. Even a model that fits
-// all measured points may be wrong elsewhere, hence the least of them.
-var amplitudes = []float64{0.06, 0.1, 0.17, 0.3, 0.5}
+// The standard deviations to choose from: of the residuals, and of the noise between runs. Even a
+// model that fits all measured points may be wrong elsewhere, hence the least amplitude.
+var (
+	amplitudes  = []float64{0.08, 0.14, 0.25, 0.5}
+	speedNoises = []float64{0.005, 0.03, 0.07}
+	tailNoises  = []float64{0.02, 0.06, 0.15}
+)
+
+// Models that are much less probable than the most probable one are left out.
+const (
+	leastProbable = 0.02
+	mostBeliefs   = 24
+)
 
 // newForecaster learns from the measured points. predict may be nil.
 func newForecaster(seen []observation, predict func(trial.Proposal) (throughput, p99 float64, ok bool)) *forecaster {
-	f := &forecaster{seen: seen, buffer: make([]float64, 2*len(seen))}
-	c := fit(seen)
-	f.model = func(p *point) (x, p99 float64) {
-		if predict != nil {
+	f := &forecaster{seen: seen, buffer: make([]float64, len(seen))}
+	for _, c := range costs(seen) {
+		f.beliefs = append(f.beliefs, belief{predict: c.predict})
+	}
+	if predict != nil {
+		f.beliefs = append(f.beliefs, belief{predict: func(p *point) (float64, float64) {
 			if x, p99, ok := predict(p.proposal()); ok && x > 0 && p99 > 0 {
 				return x, p99
 			}
-		}
-		return c.predict(p)
+			return f.beliefs[0].predict(p)
+		}})
 	}
-	speed, tail := make([]float64, len(seen)), make([]float64, len(seen))
-	for i, o := range seen {
-		x, p99 := f.model(o.point)
-		speed[i] = math.Log(o.throughput) - math.Log(x)
+	residuals := make([][]float64, len(f.beliefs))
+	for i, b := range f.beliefs {
+		residuals[i] = make([]float64, len(seen))
+		for k, o := range seen {
+			x, _ := b.predict(o.point)
+			residuals[i][k] = math.Log(o.throughput) - math.Log(x)
+		}
+	}
+	f.speed = likeliest(seen, residuals, speedNoises)
+	f.believe(residuals)
+	tail := make([]float64, len(seen))
+	for k, o := range seen {
+		x, p99 := f.beliefs[0].predict(o.point)
 		// A closed loop that is faster than expected waits less, by the same factor.
-		tail[i] = math.Log(o.p99) - math.Log(p99) + speed[i]
+		tail[k] = math.Log(o.p99*o.throughput) - math.Log(p99*x)
 	}
-	likely := math.Inf(-1)
-	for _, a := range amplitudes {
-		p := newProcess(seen, a)
-		if l := p.likelihood(speed); f.process == nil || l > likely {
-			f.process, likely = p, l
+	base := 0.0
+	for _, r := range tail {
+		base += r / float64(len(tail))
+	}
+	for k := range tail {
+		tail[k] -= base
+	}
+	f.tail = likeliest(seen, [][]float64{tail}, tailNoises)
+	f.tailWeights = f.tail.solve(tail)
+	for i, b := range f.beliefs {
+		f.beliefs[i].predict = func(p *point) (float64, float64) {
+			x, p99 := b.predict(p)
+			return x, p99 * math.Exp(base)
 		}
 	}
-	f.speed, f.tail = f.process.solve(speed), f.process.solve(tail)
 	return f
 }
 
+// believe keeps the models that are probable under the process.
+func (f *forecaster) believe(residuals [][]float64) {
+	likelihoods := make([]float64, len(residuals))
+	for i, r := range residuals {
+		likelihoods[i] = f.speed.likelihood(r)
+	}
+	most := slices.Max(likelihoods)
+	var kept []belief
+	for i, b := range f.beliefs {
+		if b.probability = math.Exp(likelihoods[i] - most); b.probability >= leastProbable {
+			b.weights = f.speed.solve(residuals[i])
+			kept = append(kept, b)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b belief) int { return cmp.Compare(b.probability, a.probability) })
+	f.beliefs = kept[:min(len(kept), mostBeliefs)]
+	var total float64
+	for _, b := range f.beliefs {
+		total += b.probability
+	}
+	for i := range f.beliefs {
+		f.beliefs[i].probability /= total
+	}
+}
+
 func (f *forecaster) at(p *point) forecast {
-	x, p99 := f.model(p)
-	covariance, deviation := f.process.at(p, f.buffer)
-	speed, tail := dot(covariance, f.speed), dot(covariance, f.tail)
+	deviation := f.speed.at(p, f.buffer)
+	var mean, square, p99 float64
+	for _, b := range f.beliefs {
+		x, l := b.predict(p)
+		residual := dot(f.buffer, b.weights)
+		speed := math.Log(x) + residual
+		mean += b.probability * speed
+		square += b.probability * speed * speed
+		p99 += b.probability * (math.Log(l) - residual)
+	}
+	disagreement := max(0, square-mean*mean)
+	tailDeviation := f.tail.at(p, f.buffer)
 	return forecast{
-		throughput: x * math.Exp(speed),
-		p99:        p99 * math.Exp(tail-speed),
-		spread:     deviation,
-		tail:       max(deviation, 0.02),
+		throughput: math.Exp(mean),
+		p99:        math.Exp(p99 + dot(f.buffer, f.tailWeights)),
+		spread:     math.Sqrt(deviation*deviation + disagreement),
+		tail:       tailDeviation,
 	}
 }
 

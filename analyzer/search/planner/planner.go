@@ -40,7 +40,7 @@ const (
 // to be to the best, the more precisely it is measured.
 const (
 	finePrecision   = 0.02
-	coarsePrecision = 0.1
+	coarsePrecision = 0.05
 )
 
 // Algorithm returns the search over a space.
@@ -67,6 +67,7 @@ type plan struct {
 	seen     []observation
 	best     *observation   // nil until something is measured
 	failures map[string]int // by configuration of the server
+	tooLarge []*point       // ran out of memory
 	runs     int
 }
 
@@ -75,7 +76,7 @@ func (p *plan) run() string {
 		if p.runs >= p.MaxTrials {
 			break
 		}
-		if !p.measure(anchor(), coarsePrecision/2) {
+		if !p.measure(anchor(), coarsePrecision) {
 			return ""
 		}
 	}
@@ -146,11 +147,14 @@ func (p *plan) measure(x *point, precision float64) (ok bool) {
 	proposal := x.proposal()
 	proposal.Precision = precision
 	p.runs++
-	m, ok := p.Measure(proposal)
+	r, ok := p.Run(proposal)
 	if !ok {
 		return false
 	}
-	o, measured := observe(x, m)
+	if r.Failure != nil && r.Failure.Class.Memory() {
+		p.tooLarge = append(p.tooLarge, x)
+	}
+	o, measured := observe(x, r.Measurement)
 	if !measured {
 		p.failures[space.ServerKey(proposal)]++
 		return true
@@ -167,7 +171,7 @@ func observe(x *point, m *trial.Measurement) (observation, bool) {
 	if m == nil || len(m.Members) == 0 {
 		return observation{}, false
 	}
-	o := observation{point: x, m: m, throughput: trials.Throughput(m), p99: m.Members[0][metric.LatencyP99], noise: 0.02}
+	o := observation{point: x, m: m, throughput: trials.Throughput(m), p99: m.Members[0][metric.LatencyP99], noise: 0.01}
 	if !(o.throughput > 0) || math.IsInf(o.throughput, 0) {
 		return observation{}, false
 	}
@@ -197,7 +201,7 @@ func (p *plan) next() (best *point, gain, precision float64) {
 		least = minChance
 	}
 	for _, x := range p.grid.around(p.best.point) {
-		offers = append(offers, offer{x, p.gain(f, x)})
+		offers = append(offers, offer{x, p.gain(f, x) * p.fitting(x)})
 	}
 	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(b.gain, a.gain) })
 	for _, o := range offers {
@@ -238,6 +242,30 @@ func (p *plan) gain(f *forecaster, x *point) float64 {
 		}
 	}
 	return sum
+}
+
+// batchShare is how much less a doubling of the batch is expected to need than a doubling of the
+// instances, which hold the weights of the model.
+const batchShare = 0.3
+
+// fitting returns the probability that a point fits the memory: from its distances, in doublings,
+// to what fitted and to what did not.
+func (p *plan) fitting(x *point) float64 {
+	if len(p.tooLarge) == 0 {
+		return 1
+	}
+	below := math.Inf(1)
+	for _, f := range p.tooLarge {
+		below = min(below, max(f.at[0]-x.at[0], batchShare*(f.at[1]-x.at[1]), 0))
+	}
+	above := x.at[0] + batchShare*x.at[1]
+	for _, o := range p.seen {
+		above = min(above, max(0, x.at[0]-o.point.at[0])+batchShare*max(0, x.at[1]-o.point.at[1]))
+	}
+	if above <= 0 {
+		return 1
+	}
+	return below / (below + above)
 }
 
 // precision returns how precisely to measure a point: half of the expected distance to the best.

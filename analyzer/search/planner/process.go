@@ -1,10 +1,13 @@
 package planner
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // lengths are the distances, in doublings, over which the residuals of the cost model are alike:
 // of instances, largest batch, load and rows of a request. Further axes have length 1.
-var lengths = []float64{1.2, 2, 2, 2}
+var lengths = []float64{0.9, 1.5, 1.5, 2}
 
 // process is a Gaussian process over the points: it predicts the residuals of the cost model
 // between the measured points, and how uncertain the prediction is.
@@ -28,8 +31,9 @@ func similar(a, b *point) float64 {
 	return (1 + r + r*r/3) * math.Exp(-r)
 }
 
-// newProcess returns the process with the given standard deviation of the residuals.
-func newProcess(seen []observation, amplitude float64) *process {
+// newProcess returns the process with the given standard deviation of the residuals. Measurements
+// vary by noise from run to run, on top of what their confidence says.
+func newProcess(seen []observation, amplitude, noise float64) *process {
 	p := &process{seen: seen, amplitude: amplitude}
 	n := len(seen)
 	p.factor = make([][]float64, n)
@@ -38,7 +42,7 @@ func newProcess(seen []observation, amplitude float64) *process {
 		for j := 0; j <= i; j++ {
 			v := amplitude * amplitude * similar(seen[i].point, seen[j].point)
 			if i == j {
-				v += seen[i].noise * seen[i].noise
+				v += seen[i].noise*seen[i].noise + noise*noise
 			}
 			for k := range j {
 				v -= p.factor[i][k] * p.factor[j][k]
@@ -76,6 +80,31 @@ func (p *process) solve(residuals []float64) []float64 {
 	return v
 }
 
+// likeliest returns the process under which the residuals of some model, each as probable as the
+// others, are the most likely.
+func likeliest(seen []observation, residuals [][]float64, noises []float64) *process {
+	var best *process
+	top := math.Inf(-1)
+	for _, a := range amplitudes {
+		for _, noise := range noises {
+			p := newProcess(seen, a, noise)
+			likely := make([]float64, len(residuals))
+			for i, r := range residuals {
+				likely[i] = p.likelihood(r)
+			}
+			most := slices.Max(likely)
+			var sum float64
+			for _, l := range likely {
+				sum += math.Exp(l - most)
+			}
+			if evidence := most + math.Log(sum); best == nil || evidence > top {
+				best, top = p, evidence
+			}
+		}
+	}
+	return best
+}
+
 // likelihood returns the logarithm of the density of the residuals.
 func (p *process) likelihood(residuals []float64) float64 {
 	v := append([]float64(nil), residuals...)
@@ -87,11 +116,10 @@ func (p *process) likelihood(residuals []float64) float64 {
 	return sum
 }
 
-// at returns, for a point, its covariances with the measured points and the standard deviation of
-// the prediction.
-func (p *process) at(x *point, buffer []float64) (covariance []float64, deviation float64) {
-	covariance = buffer[:len(p.seen)]
-	v := buffer[len(p.seen) : 2*len(p.seen)]
+// at writes the covariances of a point with the measured ones into the buffer, and returns the
+// standard deviation of the prediction.
+func (p *process) at(x *point, covariance []float64) (deviation float64) {
+	v := make([]float64, len(p.seen))
 	for i, o := range p.seen {
 		covariance[i] = p.amplitude * p.amplitude * similar(x, o.point)
 	}
@@ -101,7 +129,7 @@ func (p *process) at(x *point, buffer []float64) (covariance []float64, deviatio
 	for _, y := range v {
 		rest -= y * y
 	}
-	return covariance, math.Sqrt(max(rest, 0))
+	return math.Sqrt(max(rest, 0))
 }
 
 func dot(a, b []float64) float64 {
