@@ -92,15 +92,17 @@ func (s *surface) truth(k, maxBatch, clients int) (throughput, p99 float64) {
 	for i := range waiting {
 		waiting[i] = -s.serial * r.Float64()
 	}
+	slices.Sort(waiting)
 	var latencies []float64
 	var begin float64
 	warm, want := 2*clients, 2*clients+max(400, 3*clients)
 	for done := 0; done < want; {
-		slices.Sort(waiting)
-		arrived := 0
-		for arrived < len(waiting) && waiting[arrived] <= now {
-			arrived++
-		}
+		arrived, _ := slices.BinarySearchFunc(waiting, now, func(at, now float64) int {
+			if at <= now {
+				return -1
+			}
+			return 1
+		})
 		if arrived > 0 && len(busy) < k {
 			n := min(arrived, maxBatch)
 			b := running{started: slices.Clone(waiting[:n])}
@@ -127,7 +129,9 @@ func (s *surface) truth(k, maxBatch, clients int) (throughput, p99 float64) {
 			if done++; done == warm {
 				begin = now
 			}
-			waiting = append(waiting, now+s.serial*(0.5+0.5*r.ExpFloat64()))
+			again := now + s.serial*(0.5+0.5*r.ExpFloat64())
+			i, _ := slices.BinarySearch(waiting, again)
+			waiting = slices.Insert(waiting, i, again)
 		}
 		busy = append(busy[:at], busy[at+1:]...)
 	}

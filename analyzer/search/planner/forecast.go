@@ -39,7 +39,7 @@ type forecaster struct {
 // The standard deviations to choose from: of the residuals, and of the noise between runs. Even a
 // model that fits all measured points may be wrong elsewhere, hence the least amplitude.
 var (
-	amplitudes  = []float64{0.08, 0.14, 0.25, 0.5}
+	amplitudes  = []float64{0.15, 0.25, 0.4}
 	speedNoises = []float64{0.005, 0.03, 0.07}
 	tailNoises  = []float64{0.02, 0.06, 0.15}
 )
