@@ -63,11 +63,11 @@ func searchOver(t *testing.T, s *surface, mode search.Mode, best float64) verdic
 // TestSearchTable compares the searches over simulated servers of several laws. The planned search
 // must find what quick search finds with a third of its measurements.
 func TestSearchTable(t *testing.T) {
-	surfaces := uint64(100)
+	surfaces := uint64(200)
 	if testing.Short() {
 		surfaces = 24
 	}
-	searches := []search.Mode{search.Quick, search.Planned}
+	searches := []search.Mode{search.Brute, search.Quick, search.Optuna, search.Planned}
 	all := map[search.Mode]map[string][]verdict{}
 	for _, m := range searches {
 		all[m] = map[string][]verdict{}

@@ -39,7 +39,7 @@ const (
 // Measurements may end at a precision between these limits: the closer a configuration is expected
 // to be to the best, the more precisely it is measured.
 const (
-	finePrecision   = 0.02
+	finePrecision   = 0.03
 	coarsePrecision = 0.05
 )
 
