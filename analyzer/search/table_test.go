@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,12 +61,15 @@ func searchOver(t *testing.T, s *surface, mode search.Mode, best float64) verdic
 	return out
 }
 
+var surfaces = flag.Uint64("surfaces", 60, "number of simulated servers that TestSearchTable searches")
+
 // TestSearchTable compares the searches over simulated servers of several laws. The planned search
 // must find what quick search finds with a third of its measurements.
 func TestSearchTable(t *testing.T) {
-	surfaces := uint64(200)
+	t.Parallel()
+	surfaces := *surfaces
 	if testing.Short() {
-		surfaces = 24
+		surfaces = min(surfaces, 20)
 	}
 	searches := []search.Mode{search.Brute, search.Quick, search.Optuna, search.Planned}
 	all := map[search.Mode]map[string][]verdict{}
