@@ -62,7 +62,7 @@ func newSurface(seed uint64) *surface {
 		share := between(1, 6)
 		weights, activation, total := between(1, 4), between(0.01, 0.1), between(6, 40)
 		s.batch = func(rows, busy float64) float64 {
-			return (fixed + row*rows*(1+rows/cache*rows/cache/4)) * math.Sqrt(1+math.Pow(busy/share, 2))
+			return (fixed + row*rows*(1+rows/cache*rows/cache/4)) * math.Hypot(1, busy/share)
 		}
 		s.memory = func(k, b int) bool { return float64(k)*(weights+activation*float64(b)) < total }
 	}

@@ -84,7 +84,7 @@ func TestSearchTable(t *testing.T) {
 			continue // no configuration meets the constraint
 		}
 		measured++
-		var of = map[search.Mode]verdict{}
+		of := map[search.Mode]verdict{}
 		for _, m := range searches {
 			of[m] = searchOver(t, s, m, best)
 			all[m][s.law] = append(all[m][s.law], of[m])

@@ -85,6 +85,7 @@ func (p *plan) run() string {
 		if next == nil {
 			return p.ended(gain)
 		}
+		p.Say("Next: %s, expected gain %.1f %%", next, 100*gain)
 		if !p.measure(next, precision) {
 			return ""
 		}

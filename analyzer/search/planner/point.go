@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -18,6 +19,18 @@ type point struct {
 
 func (p *point) proposal() trial.Proposal {
 	return trial.Proposal{Members: []trial.ProposedMember{p.ProposedMember}}
+}
+
+// String describes the point in log lines.
+func (p *point) String() string {
+	load := fmt.Sprintf("concurrency %d", p.Load.Concurrency)
+	switch {
+	case p.Load.RequestRate > 0:
+		load = fmt.Sprintf("request rate %d", p.Load.RequestRate)
+	case p.Load.Intervals != "":
+		load = "intervals of " + p.Load.Intervals
+	}
+	return fmt.Sprintf("instances %d, max_batch_size %d, %s", p.instances, p.maxBatch, load)
 }
 
 // value returns the value of the load axis.

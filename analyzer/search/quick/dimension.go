@@ -42,7 +42,7 @@ func dimensionsOf(s space.Space, m space.Model, composing bool) ([]dimension, er
 	if list := m.Counts(); composing && len(list) > 0 {
 		var err error
 		if count, err = listed(list); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("model %q: %w", m.Name, err)
 		}
 	}
 	return append(dims, count), nil
@@ -80,6 +80,6 @@ func listed(list []int) (dimension, error) {
 	case r.Min > 0 && r.Max-r.Min+1 == len(sorted):
 		return bounded(dimension{}, r, false), nil
 	}
-	return dimension{}, fmt.Errorf("Instance count list %v is not compatible with Quick search mode. "+
-		"List powers of two, such as [1, 2, 4], or a contiguous range, such as [2, 3, 4]", list)
+	return dimension{}, fmt.Errorf("instance count list %v is not compatible with Quick search mode: "+
+		"list powers of two, such as [1, 2, 4], or a contiguous range, such as [2, 3, 4]", list)
 }

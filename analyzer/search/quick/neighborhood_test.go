@@ -294,5 +294,5 @@ func TestDimensions(t *testing.T) {
 		require.Equal(t, []int{1, 2, 3, 4, 5}, values(dims[1]), "of composing models only")
 	}
 	_, err = dimensionsOf(s, lists(1, 3, 4), true)
-	require.ErrorContains(t, err, "Instance count list [1 3 4] is not compatible with Quick search mode.")
+	require.ErrorContains(t, err, `model "m": instance count list [1 3 4] is not compatible with Quick search mode`)
 }

@@ -49,9 +49,9 @@ func (s Space) DefaultLoad(m Model, instances, maxBatch int) trial.Load {
 
 // Other identifies what a patch changes apart from the number of instances and the largest batch.
 func (m Model) Other(p trial.Patch) string {
-	rest := Rest(p, false)
-	if batcher, ok := rest[dynamicBatching].(map[string]any); ok && len(batcher) == 0 {
-		delete(rest, dynamicBatching) // enables the batcher, which takes no memory
+	other := rest(p, false)
+	if batcher, ok := other[dynamicBatching].(map[string]any); ok && len(batcher) == 0 {
+		delete(other, dynamicBatching) // enables the batcher, which takes no memory
 	}
-	return m.Name + " " + m.kind(p) + encode(rest)
+	return m.Name + " " + m.kind(p) + encode(other)
 }

@@ -150,8 +150,8 @@ func (m Model) listed(read func(trial.Patch) (int, bool)) []int {
 	return list
 }
 
-// Rest returns a patch without the fields that searches vary.
-func Rest(p trial.Patch, delays bool) trial.Patch {
+// rest returns a patch without the fields that searches vary.
+func rest(p trial.Patch, delays bool) trial.Patch {
 	p = maps.Clone(p)
 	delete(p, maxBatchSize)
 	delete(p, instanceGroup)
@@ -173,9 +173,9 @@ func (m Model) Fixed(delays bool) (trial.Patch, error) {
 	if len(m.Patches) == 0 {
 		return trial.Patch{}, nil
 	}
-	first := Rest(m.Patches[0], delays)
+	first := rest(m.Patches[0], delays)
 	for _, p := range m.Patches[1:] {
-		if encode(Rest(p, delays)) != encode(first) {
+		if encode(rest(p, delays)) != encode(first) {
 			return nil, fmt.Errorf("model %q lists several values of a parameter other than the instance count and max_batch_size, which this search mode cannot vary: give one value, or use brute", m.Name)
 		}
 	}
@@ -188,9 +188,9 @@ func (m Model) Walks() [][]trial.Patch {
 	var walks [][]trial.Patch
 	index := map[string]int{}
 	for _, p := range m.Patches {
-		rest := maps.Clone(p)
-		delete(rest, maxBatchSize)
-		key := encode(rest)
+		others := maps.Clone(p)
+		delete(others, maxBatchSize)
+		key := encode(others)
 		i, found := index[key]
 		if !found {
 			i = len(walks)

@@ -76,8 +76,11 @@ func TestParameters(t *testing.T) {
 		"no batching":  {defaults(space.Model{Name: "m"}), false, []int{5, 11}},
 		"formula":      {defaults(m), true, []int{8, 5}},
 		"request rate": {rates, false, []int{8, 5, 10}},
-		"lists": {defaults(space.Model{Name: "m", MaxBatch: 8, Patches: patches, Batches: []int{1, 2, 4}, Concurrency: []int{1, 8, 64, 256}}),
-			false, []int{3, 8, 2, 4, 3}},
+		"lists": {
+			defaults(space.Model{Name: "m", MaxBatch: 8, Patches: patches, Batches: []int{1, 2, 4}, Concurrency: []int{1, 8, 64, 256}}),
+			false,
+			[]int{3, 8, 2, 4, 3},
+		},
 		"ensemble": {defaults(space.Model{Name: "e", MaxBatch: 8, Ensemble: true, Composing: []space.Model{m, {Name: "n"}}}), false, []int{11, 8, 5, 5}},
 		"bls":      {defaults(space.Model{Name: "b", MaxBatch: 8, Composing: []space.Model{m}}), false, []int{5, 11, 8, 5}},
 		"two":      {defaults(m, m), false, []int{8, 5, 11, 8, 5, 11}},
