@@ -51,14 +51,5 @@ type MemberReport struct {
 	Composing []string // models of an ensemble or BLS model, in the order of the steps
 	Ensemble  bool
 	CPUOnly   bool
-	Weight    int // in a search of several models; at least 1
-	// Objectives has the weight of each metric to optimize.
-	Objectives  map[metric.Tag]int
-	Constraints []Bound
-}
-
-// Bound limits a metric. A nil limit is none.
-type Bound struct {
-	Tag      metric.Tag
-	Min, Max *float64
+	metric.Goal
 }
