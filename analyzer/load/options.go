@@ -45,7 +45,7 @@ var long = strings.Fields(`service-kind model-signature-name async sync measurem
 	collect-metrics metrics-url metrics-interval bls-composing-models`)
 
 // switches take no value; they are on if their value is "true".
-var switches = []string{"streaming", "async", "sync", "binary-search", "ssl-grpc-use-ssl", "collect-metrics"}
+var switches = []string{"llm", "streaming", "async", "sync", "binary-search", "ssl-grpc-use-ssl", "collect-metrics"}
 
 // loads set the load: only one of them is active.
 var loads = []string{"concurrency-range", "request-rate-range", "request-intervals"}
