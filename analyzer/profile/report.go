@@ -53,3 +53,12 @@ type MemberReport struct {
 	CPUOnly   bool
 	metric.Goal
 }
+
+// Goals returns the goals of the members.
+func (m ModelReport) Goals() []metric.Goal {
+	all := make([]metric.Goal, len(m.Members))
+	for i, member := range m.Members {
+		all[i] = member.Goal
+	}
+	return all
+}

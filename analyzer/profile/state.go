@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -122,4 +123,16 @@ func Recorded(p *settings.Profile, s *checkpoint.State) *Report {
 		r.Models = append(r.Models, *byName[name])
 	}
 	return r
+}
+
+// ReadRecorded returns the report of the newest checkpoint.
+func ReadRecorded(p *settings.Profile) (*Report, error) {
+	s, _, _, err := checkpoint.Directory(p.CheckpointDirectory).Latest()
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, errors.New("No model repository specified and no checkpoint found. Please either specify a model repository (-m) or load a checkpoint (--checkpoint-directory).")
+	}
+	return Recorded(p, s), nil
 }

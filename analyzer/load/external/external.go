@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +29,11 @@ type PerfAnalyzer struct {
 	CPULimit float64
 	// Output receives what the processes write; may be nil.
 	Output io.Writer
+
+	mu struct {
+		sync.Mutex
+		pids []int
+	}
 }
 
 var _ load.Generator = (*PerfAnalyzer)(nil)
@@ -118,6 +124,7 @@ func (p *PerfAnalyzer) wait(ctx context.Context, o load.Options, text *capped, s
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the load generator: %w", err)
 	}
+	defer p.track(cmd.Process.Pid)()
 	var watch sync.WaitGroup
 	if p.CPULimit > 0 {
 		watch.Go(func() {
@@ -143,6 +150,25 @@ func (p *PerfAnalyzer) wait(ctx context.Context, o load.Options, text *capped, s
 		return &killedError{fmt.Sprintf("perf_analyzer was killed by signal %q", status.Signal())}
 	}
 	return fmt.Errorf("perf_analyzer ended with exit status %d: %s", exit.ExitCode(), beginning(text.String()))
+}
+
+// track keeps the process in PIDs until it has ended.
+func (p *PerfAnalyzer) track(pid int) (ended func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.pids = append(p.mu.pids, pid)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.mu.pids = slices.DeleteFunc(p.mu.pids, func(other int) bool { return other == pid })
+	}
+}
+
+// PIDs returns the running processes.
+func (p *PerfAnalyzer) PIDs() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.mu.pids)
 }
 
 // beginning returns the first characters of a text.

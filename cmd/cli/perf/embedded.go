@@ -10,6 +10,7 @@ import (
 	"triton/perf"
 	"triton/perf/llm"
 	"triton/perf/load"
+	"triton/pkg/client"
 	measurement "triton/pkg/measure"
 )
 
@@ -45,6 +46,9 @@ func ParseRun(p process.Process, args []string) (*Run, error) {
 	}
 	return &Run{o, p}, nil
 }
+
+// Client returns the options of the connection to the server.
+func (r *Run) Client() client.Options { return r.options.client }
 
 // MeasureRuns measures models at the same time, every window under the load of all of them, and
 // returns their outcomes in the order of the runs. If one fails the others end.

@@ -3,6 +3,8 @@ package profile
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,10 @@ import (
 )
 
 // generator is `triton perf` in this process.
-type generator struct{ process process.Process }
+type generator struct {
+	process process.Process
+	output  io.Writer // receives the notices of measurements; may be nil
+}
 
 var _ load.Generator = generator{}
 
@@ -33,7 +38,10 @@ func (g generator) Run(ctx context.Context, models []load.Options) []load.Outcom
 		}
 	}
 	for i, o := range perfcmd.MeasureRuns(ctx, runs) {
-		out[i] = outcome(o, len(models[i].Get("stop-when")) > 0)
+		out[i] = outcome(o, models[i].Get("stop-when") != "")
+		if g.output != nil {
+			fmt.Fprintf(g.output, "perf %s\n%s", strings.Join(arguments(models[i]), " "), o.Notices)
+		}
 	}
 	return out
 }
