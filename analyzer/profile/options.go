@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,6 +8,10 @@ import (
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 )
+
+// preciseInterval is the length of a window, in milliseconds, in measurements that end with their
+// confidence interval.
+const preciseInterval = "500"
 
 // loadOptions returns the load generator's options for the members of a trial. The addresses are
 // those of the settings, so that the options of a trial are the same in every run.
@@ -23,8 +26,9 @@ func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]loa
 		r.common(o, m)
 		setLoad(o, m.Load)
 		if p.Precision > 0 {
-			// Half-widths in percent. The time limit stays that of the windows.
+			// The half-width is in percent. Ten windows are the time limit.
 			o.Set("measurement-mode", "time_windows")
+			o.Set("measurement-interval", preciseInterval)
 			o.Set("stop-when", "ci(throughput)<"+strconv.FormatFloat(100*p.Precision, 'f', 2, 64)+"%")
 		}
 		if r.ModelType == settings.LLM && r.Client.Path == "" {
@@ -110,5 +114,3 @@ func (s *session) settingsURL(o load.Options) string {
 	}
 	return s.Server.GRPCEndpoint
 }
-
-var _ = fmt.Sprint

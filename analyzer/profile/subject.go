@@ -136,6 +136,7 @@ func (c configs) subjects(ctx context.Context) ([]Subject, error) {
 
 // model completes a profiled model and the models that it calls.
 func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
+	m.CPUOnly = m.CPUOnly || c.noGPUs()
 	config, err := c.complete(ctx, m.Name)
 	if err != nil {
 		return Model{}, err
@@ -180,9 +181,14 @@ func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
 }
 
 func (c configs) composing(ctx context.Context, m settings.Model) (Model, error) {
-	m.CPUOnly = m.CPUOnly || slices.Contains(c.CPUOnlyComposing, m.Name)
+	m.CPUOnly = m.CPUOnly || slices.Contains(c.CPUOnlyComposing, m.Name) || c.noGPUs()
 	config, err := c.complete(ctx, m.Name)
 	return Model{Model: m, Config: config}, err
+}
+
+// noGPUs reports whether the servers have no devices, so that all models are on the CPU.
+func (r *runner) noGPUs() bool {
+	return len(r.Devices) == 0 && r.Server.LaunchMode != settings.Remote
 }
 
 // stepModels returns the models of an ensemble's steps, each once.

@@ -12,7 +12,6 @@ import (
 	"triton/analyzer/load"
 	"triton/analyzer/metric"
 	"triton/analyzer/monitor"
-	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 )
 
@@ -278,5 +277,3 @@ func explicitError(err error) error {
 func failureText(o load.Options, out load.Outcome) string {
 	return fmt.Sprintf("Command: \nperf_analyzer %s\n\nError: %v\n%s\n", strings.Join(o.Args(), " "), out.Err, strings.TrimRight(out.Output, "\n"))
 }
-
-var _ = settings.Local
