@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -127,7 +128,7 @@ func (p *progress) measured(e profile.Measured) string {
 	m := e.Result.Measurement
 	if m == nil {
 		p.mu.failed++
-		return line + "failed: " + e.Result.Failure.Err.Error()
+		return line + "failed: " + strings.TrimSpace(e.Result.Failure.Err.Error())
 	}
 	line += figuresOf(m)
 	if e.Reused {
