@@ -4,7 +4,6 @@ package monitor
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -121,21 +120,4 @@ func (s summary) values() metric.Values {
 		v[tag] = a.value
 	}
 	return v
-}
-
-// Only returns a reading with some of its devices; nil devices mean all.
-func (r Reading) Only(uuids []string) Reading {
-	if uuids == nil {
-		return r
-	}
-	r.GPUs = maps.Clone(r.GPUs)
-	maps.DeleteFunc(r.GPUs, func(id string, _ metric.Values) bool {
-		for _, u := range uuids {
-			if u == id {
-				return false
-			}
-		}
-		return true
-	})
-	return r
 }
