@@ -249,7 +249,7 @@ func classify(err error) trial.Class {
 	if strings.Contains(text, "memory limit set for") && strings.Contains(text, "exceeded") {
 		return trial.MemoryLimit
 	}
-	if strings.Contains(text, "signal: killed") { // by the kernel, for lack of memory
+	if strings.Contains(text, "signal: killed") || strings.Contains(text, "exit status 137") { // by the kernel, for lack of memory
 		return trial.OutOfHostMemory
 	}
 	for _, t := range memoryTexts {
