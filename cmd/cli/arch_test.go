@@ -138,6 +138,8 @@ var mayImport = map[string]string{
 	"analyzer/search/tpe":       "analyzer/search/space analyzer/search/trials analyzer/trial",
 	"analyzer/search/planner":   "analyzer/metric analyzer/search/space analyzer/search/trials analyzer/trial",
 	"analyzer/report":           "analyzer analyzer/search pkg/measure pkg/ui",
+	"analyzer/report/plot":      "",
+	"analyzer/report/page":      "analyzer/report/plot",
 	"repo":                      "pkg/modelconfig pkg/inferencepb",
 	"repo/lint":                 "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/agent pkg/modelconfig/extension pkg/spelling",
 	"repo/scaffold":             "repo pkg/modelconfig pkg/inferencepb pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor",
