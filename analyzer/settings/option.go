@@ -145,7 +145,7 @@ func (r *Report) Options() []Option {
 		{"checkpoint_directory", "checkpoint-directory", "s", general, "folder with the checkpoint of a profile", textValue{&r.CheckpointDirectory}},
 		{"export_path", "export-path", "e", general, "folder for reports; it must exist", textValue{&r.ExportPath}},
 		{"report_model_configs", "report-model-configs", "n", general, "variants to report, such as resnet_config_3; the file may give plots for each", reportConfigsValue{&r.Configs}},
-		{"output_formats", "output-formats", "o", general, "formats of reports: pdf, html, csv, png", choicesValue{&r.OutputFormats, []string{"pdf", "csv", "png", "html"}}},
+		{"output_formats", "output-formats", "o", general, "formats of reports, in addition to html: pdf, csv, png, svg, json", choicesValue{&r.OutputFormats, []string{"pdf", "csv", "png", "svg", "json", "html"}}},
 		{Key: "plots", Group: general, Usage: "diagrams of variants that have none of their own", Value: plotsValue{&r.Plots}},
 		{"always_report_gpu_metrics", "always-report-gpu-metrics", "", general, "report GPU metrics even if the model is cpu_only", boolValue{&r.AlwaysReportGPUMetrics}},
 	}

@@ -10,7 +10,7 @@ type Report struct {
 	CheckpointDirectory    string
 	ExportPath             string
 	Configs                []ReportConfig
-	OutputFormats          []string // "pdf", "csv", "png"; our own "html"
+	OutputFormats          []string // "pdf", "csv", "png"; our own "svg", "json" and "html"
 	Plots                  []Plot   // of all variants that give none
 	AlwaysReportGPUMetrics bool
 	Notices                []string

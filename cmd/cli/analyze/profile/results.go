@@ -1,10 +1,35 @@
 package profile
 
 import (
+	"fmt"
+
 	"triton/analyzer/profile"
+	"triton/analyzer/report/export"
 	"triton/analyzer/settings"
 	"triton/cmd/cli/process"
 )
 
+// formats of the reports of a profile, in addition to HTML.
+var formats = []string{"pdf", "png", "json"}
+
 // writeReports writes tables, summaries and detailed reports.
-func writeReports(process.Process, *settings.Profile, *profile.Report, *progress) error { return nil }
+func writeReports(p process.Process, o *settings.Profile, report *profile.Report, progress *progress) error {
+	e := export.Profile{
+		Options: export.Options{
+			Mode: o.Mode, Path: o.Output.ExportPath, Formats: formats, AlwaysGPU: o.AlwaysReportGPUMetrics,
+			Log: func(line string, warning bool) {
+				if warning {
+					progress.warn(line)
+				} else {
+					progress.print(line)
+				}
+			},
+		},
+		Output: o.Output, Across: o.Global.Goal, ObjectivesSet: o.IsSet("objectives"),
+		ReportCommand: fmt.Sprintf("triton analyze report --checkpoint-directory %s --export-path %s", o.CheckpointDirectory, o.Output.ExportPath),
+	}
+	if o.Verbose {
+		e.Console = p.Stdout
+	}
+	return export.WriteProfile(report, e)
+}

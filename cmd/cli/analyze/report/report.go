@@ -59,7 +59,7 @@ func bind(p process.Process, o *settings.Report, cmd *cobra.Command) *binding.Fl
 	}
 	f := binding.Bind(p, "analyze report", cmd, binding.Common{Mode: &o.Mode, Quiet: &o.Quiet, Verbose: &o.Verbose}, o.Options(), removed)
 	f.Complete([]string{"checkpoint-directory", "export-path"}, []string{"config-file"}, map[string]complete.Func{
-		"output-formats": complete.Values("pdf", "html", "csv", "png"),
+		"output-formats": complete.Values("pdf", "csv", "png", "svg", "json", "html"),
 	})
 	return f
 }
