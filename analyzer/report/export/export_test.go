@@ -80,6 +80,7 @@ func TestGolden(t *testing.T) {
 		"ensemble": {ensemble(false), nil, "summaries/top/result_summary"},
 		"bls":      {ensemble(true), nil, "summaries/top/result_summary"},
 		"llm":      {language(), func(p *export.Profile) { p.Output.InferenceFields = settings.NewProfile().Output.InferenceFields }, "detailed/llm_config_0/detailed_report"},
+		"models":   {recordings[2].report(t), nil, "detailed/a_config_3,b_config_3/detailed_report"},
 		"offline":  {single(), func(p *export.Profile) { p.Mode = settings.Offline }, "detailed/resnet_config_0/detailed_report"},
 	} {
 		t.Run(name, func(t *testing.T) {
