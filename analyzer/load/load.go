@@ -47,7 +47,7 @@ type Supervisor struct {
 	Attempts int
 	// Timeout bounds one run.
 	Timeout time.Duration
-	// Failed receives the options and the output of each model whose run failed; may be nil.
+	// Failed receives the options and the output of each model whose last run failed; may be nil.
 	Failed func(o Options, out Outcome)
 }
 
@@ -67,7 +67,7 @@ func (s Supervisor) Measure(ctx context.Context, models []Options) ([]Figures, e
 	for i, m := range models {
 		current[i] = m.Clone()
 	}
-	for range s.Attempts {
+	for attempt := range s.Attempts {
 		outcomes, err := s.run(ctx, current)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (s Supervisor) Measure(ctx context.Context, models []Options) ([]Figures, e
 				continue
 			}
 			settled = false
-			if s.Failed != nil {
+			if s.Failed != nil && (!out.Unsettled || attempt == s.Attempts-1) {
 				s.Failed(current[i], out)
 			}
 			if !out.Unsettled {
