@@ -70,9 +70,7 @@ func WriteProfile(r *profile.Report, p Profile) error {
 }
 
 func (w writer) summaries(o *outcome.Outcome, p Profile) error {
-	if len(p.Output.Plots) == 0 {
-		p.Output.Plots = chart.ForSummary(p.Mode)
-	}
+	p.Output.Plots = plotsOf(p)
 	for i := range o.Models {
 		if err := w.summary(o, &o.Models[i], p, p.Output.ConfigsPerModel); err != nil {
 			return err
@@ -83,6 +81,14 @@ func (w writer) summaries(o *outcome.Outcome, p Profile) error {
 	}
 	across := o.Across(p.Across)
 	return w.summary(o, &across, p, p.Output.TopConfigs)
+}
+
+// plotsOf returns the plots of summaries.
+func plotsOf(p Profile) []settings.Plot {
+	if len(p.Output.Plots) == 0 {
+		return chart.ForSummary(p.Mode)
+	}
+	return p.Output.Plots
 }
 
 // details writes the detailed reports of the best variants, or says how to get them.

@@ -289,3 +289,29 @@ func TestJSONNumbers(t *testing.T) {
 	require.NotContains(t, b.String(), "NaN")
 	require.True(t, json.Valid(b.Bytes()))
 }
+
+// TestResult keeps the result in one file: of one model, of several, and of none.
+func TestResult(t *testing.T) {
+	t.Parallel()
+	write := func(r *profile.Report, form string) string {
+		var b bytes.Buffer
+		require.NoError(t, export.Result(&b, r, defaults(""), form))
+		return b.String()
+	}
+	several := single()
+	several.Models = append(several.Models, language().Models...)
+	for _, form := range []string{"text", "markdown"} {
+		golden(t, "result/single."+form, write(single(), form))
+		golden(t, "result/several."+form, write(several, form))
+		require.Contains(t, write(reportOf(), form), "Nothing was measured.")
+	}
+	require.Contains(t, write(several, "html"), "<title>Result Summary: Models: resnet, llm</title>")
+	dir := t.TempDir()
+	p := defaults(dir)
+	p.Formats = []string{"json"}
+	require.NoError(t, export.WriteProfile(single(), p))
+	require.Equal(t, read(t, dir, "results", "profile.json"), write(single(), "json"))
+	require.Equal(t, read(t, dir, "results", "metrics-model-inference.csv"), write(single(), "csv"))
+	require.Equal(t, read(t, dir, "reports", "summaries", "resnet", "result_summary.html"), write(single(), "html"))
+	require.EqualError(t, export.Result(&bytes.Buffer{}, single(), defaults(""), "xml"), `a profile has no form "xml"`)
+}

@@ -135,6 +135,8 @@ func texts(p *page.Page) []string {
 		switch b := b.(type) {
 		case page.Paragraph:
 			all = append(all, page.Text(b).String())
+		case page.ChartText:
+			all = append(all, string(b))
 		case page.List:
 			for _, t := range b {
 				all = append(all, t.String())

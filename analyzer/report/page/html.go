@@ -18,6 +18,7 @@ var pageStyle string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"isHeading":   func(b Block) bool { _, ok := b.(Heading); return ok },
 	"isParagraph": func(b Block) bool { _, ok := b.(Paragraph); return ok },
+	"isChartText": func(b Block) bool { _, ok := b.(ChartText); return ok },
 	"isList":      func(b Block) bool { _, ok := b.(List); return ok },
 	"isCharts":    func(b Block) bool { _, ok := b.(Charts); return ok },
 	"isTable":     func(b Block) bool { _, ok := b.(Table); return ok },

@@ -16,7 +16,7 @@ type Page struct {
 	Blocks   []Block
 }
 
-// Block is one of Heading, Paragraph, List, Charts and Table.
+// Block is one of Heading, Paragraph, ChartText, List, Charts and Table.
 type Block interface{ block() }
 
 // Heading begins a part of a report.
@@ -24,6 +24,9 @@ type Heading string
 
 // Paragraph is a text; parts of it may be bold.
 type Paragraph Text
+
+// ChartText is a paragraph about charts. Forms without charts leave it out.
+type ChartText string
 
 // List is a list with a bullet for each text.
 type List []Text
@@ -64,6 +67,7 @@ type Column struct {
 
 func (Heading) block()   {}
 func (Paragraph) block() {}
+func (ChartText) block() {}
 func (List) block()      {}
 func (Charts) block()    {}
 func (Table) block()     {}

@@ -21,8 +21,12 @@ func example(rows int) *page.Page {
 		t.Rows = append(t.Rows, []page.Text{page.Plain(fmt.Sprintf("row %d", i)), {{Text: "1.5", Bold: true}, {Text: " (1, 2)"}}, page.Plain("a,\"b\"")})
 	}
 	return &page.Page{Title: "Title <t>", Subtitle: "Sub", Program: "test 1", Blocks: []page.Block{
-		page.Heading("Part"), page.Paragraph(page.Mixed("In 2, ", "best <b>", " is")), page.List{page.Plain("first"), page.Mixed("", "second", ": more")},
-		page.Charts{{Chart: chart, Caption: "One"}}, page.Charts{{Chart: chart, Caption: "Left"}, {Chart: chart, Caption: "Right"}, {Chart: chart, Caption: "Below"}}, t,
+		page.Heading("Part"), page.Paragraph(page.Mixed("In 2, ", "best <b>", " is")),
+		page.List{page.Plain("first"), page.Mixed("", "second", ": more")},
+		page.ChartText("See below."),
+		page.Charts{{Chart: chart, Caption: "One"}},
+		page.Charts{{Chart: chart, Caption: "Left"}, {Chart: chart, Caption: "Right"}, {Chart: chart, Caption: "Below"}},
+		t,
 	}}
 }
 
@@ -35,7 +39,7 @@ func TestHTML(t *testing.T) {
 		"<title>Title &lt;t&gt;: Sub</title>", "<h1>Title &lt;t&gt;</h1>", `<p class="program">Written by test 1.</p>`, "<h2>Part</h2>",
 		"<p>In 2, <strong>best &lt;b&gt;</strong> is</p>", "<li><strong>second</strong>: more</li>", "<caption><span>All &lt;rows&gt;</span></caption>",
 		`<th scope="col" class="number">Value &amp; unit</th>`, `<th scope="row">row 1</th><td class="number"><strong>1.5</strong> (1, 2)</td><td>a,&#34;b&#34;</td>`,
-		`<abbr title="not in reports of Model Analyzer">*</abbr>`, "<figcaption>Left</figcaption>", `id="plot-4-2-title"`,
+		`<abbr title="not in reports of Model Analyzer">*</abbr>`, "<figcaption>Left</figcaption>", `id="plot-5-2-title"`, "<p>See below.</p>",
 	} {
 		require.Contains(t, text, part)
 	}
@@ -52,6 +56,27 @@ func TestCSV(t *testing.T) {
 	b.Reset()
 	require.NoError(t, (&page.Page{Title: "no table"}).WriteCSV(&b))
 	require.Empty(t, b.String())
+}
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, example(1).WriteMarkdown(&b))
+	require.Equal(t, `# Title &lt;t>, Sub
+
+## Part
+
+In 2, **best &lt;b>** is
+
+- first
+- **second**: more
+
+All &lt;rows>
+
+| Name | Value & unit | Own\* |
+| --- | ---: | --- |
+| row 0 | **1.5** (1, 2) | a,"b" |
+`, b.String())
 }
 
 // TestPDF looks at the texts that a file without compression has, and at its pages.

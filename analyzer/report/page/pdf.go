@@ -86,6 +86,8 @@ func (d pdf) add(b Block) {
 	case Paragraph:
 		d.text(Text(b))
 		d.Ln(leading)
+	case ChartText:
+		d.add(Paragraph(Plain(string(b))))
 	case List:
 		for _, t := range b {
 			d.room(leading)
@@ -156,10 +158,7 @@ func (d pdf) table(t Table) {
 	widths := tableWidths(t, d.width, size, 2*pad)
 	header := make([]Text, len(t.Columns))
 	for i, c := range t.Columns {
-		header[i] = Text{{c.Title, true}}
-		if c.Own {
-			header[i][0].Text += "*"
-		}
+		header[i] = Text{{c.title(), true}}
 	}
 	d.SetAutoPageBreak(false, margin)
 	defer d.SetAutoPageBreak(true, margin)

@@ -13,7 +13,7 @@ func TestColors(t *testing.T) {
 	t.Parallel()
 	light, _, ok := strings.Cut(Style, "@media")
 	require.True(t, ok)
-	for c := range color(numColors) {
+	for c := range numColors {
 		r, g, b := c.rgb()
 		long := fmt.Sprintf("#%02x%02x%02x", r, g, b)
 		short := long

@@ -67,8 +67,8 @@ func New(o *outcome.Outcome, m *outcome.Model, opts Options) *Summary {
 	s.Page.Blocks = append(s.Page.Blocks, b.facts()...)
 	s.Page.Blocks = append(s.Page.Blocks, b.verdict()...)
 	if len(s.Plots) > 0 {
-		s.Page.Blocks = append(s.Page.Blocks, page.Paragraph(page.Plain(fmt.Sprintf(
-			"Curves corresponding to the %d best model configuration(s) out of a total of %d are shown in the plots.", count, len(m.Variants)))))
+		s.Page.Blocks = append(s.Page.Blocks, page.ChartText(fmt.Sprintf(
+			"Curves corresponding to the %d best model configuration(s) out of a total of %d are shown in the plots.", count, len(m.Variants))))
 		s.Page.Blocks = append(s.Page.Blocks, chart.Figures(s.Plots))
 	}
 	s.Page.Blocks = append(s.Page.Blocks, b.table(), page.Paragraph(page.Plain(cell.Note)))

@@ -1,11 +1,14 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"triton/analyzer/profile"
 	"triton/analyzer/report/export"
 	"triton/analyzer/settings"
+	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 )
 
@@ -28,8 +31,17 @@ func writeReports(p process.Process, o *settings.Profile, report *profile.Report
 		Output: o.Output, Across: o.Global.Goal, ObjectivesSet: o.IsSet("objectives"),
 		ReportCommand: fmt.Sprintf("triton analyze report --checkpoint-directory %s --export-path %s", o.CheckpointDirectory, o.Output.ExportPath),
 	}
+	var targets output.Targets
+	for _, f := range o.Output.Results {
+		targets = append(targets, output.Target(f))
+	}
 	if o.Verbose {
 		e.Console = p.Stdout
+		if targets.Stdout() {
+			e.Console = p.Stderr // the result is alone on standard output
+		}
 	}
-	return export.WriteProfile(report, e)
+	return errors.Join(export.WriteProfile(report, e), targets.Write(p, func(w io.Writer, form string) error {
+		return export.Result(w, report, e, form)
+	}))
 }

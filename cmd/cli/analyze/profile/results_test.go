@@ -29,10 +29,15 @@ gpu_output_fields: [model_name, gpu_uuid, batch_size, concurrency, model_config_
 num_configs_per_model: 1
 `), 0o600))
 	var out, log bytes.Buffer
-	cmd := profile.NewDeprecated(process.Process{Stdout: &out, Stderr: &log})
-	cmd.SetArgs([]string{"-v", "-f", file})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	require.NoError(t, cmd.Execute(), "%s", &log)
+	run := func(args ...string) error {
+		out.Reset()
+		log.Reset()
+		cmd := profile.NewDeprecated(process.Process{Stdout: &out, Stderr: &log})
+		cmd.SetArgs(append([]string{"-f", file}, args...))
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		return cmd.Execute()
+	}
+	require.NoError(t, run("-v"))
 	read := func(parts ...string) string {
 		text, err := os.ReadFile(filepath.Join(parts...))
 		require.NoError(t, err)
@@ -50,4 +55,13 @@ num_configs_per_model: 1
 	}
 	require.NoDirExists(t, filepath.Join(dir, "reports", "detailed", "tiny_config_2"))
 	require.Contains(t, log.String(), "Generating detailed reports for the best configurations tiny_config_3:")
+
+	// The result in one file, and alone on standard output.
+	require.NoError(t, run("-v", "--output", "json", "--skip-summary-reports", "--skip-detailed-reports"))
+	require.JSONEq(t, read(dir, "results", "profile.json"), out.String())
+	require.Contains(t, log.String(), "Models (Inference):")
+	markdown := filepath.Join(dir, "result.md")
+	require.NoError(t, run("-o", markdown, "--skip-summary-reports", "--skip-detailed-reports"))
+	require.Contains(t, read(markdown), "| tiny\\_config\\_3 | 8 | Disabled | 4:GPU |")
+	require.ErrorContains(t, run("-o", "result.xyz"), "-o result.xyz: the extension names none of the forms")
 }

@@ -55,7 +55,7 @@ func TestCodes(t *testing.T) {
 		text string
 	}{
 		{nil, process.Failure, "Config for report_model_configs is not specified. You need to specify it using the YAML config file or using the -n, --report-model-configs flags in CLI."},
-		{[]string{"-o", "doc"}, process.Usage, "argument -o/--output-formats: invalid choice: 'doc' (choose from 'pdf', 'csv', 'png', 'html')"},
+		{[]string{"-o", "doc"}, process.Usage, "argument -o/--output-formats: invalid choice: 'doc' (choose from 'pdf', 'csv', 'png', 'svg', 'json', 'html')"},
 		{[]string{"-m", "x"}, process.Usage, "unrecognized arguments: -m"},
 		{[]string{"a"}, process.Usage, "unrecognized arguments: a"},
 	} {
