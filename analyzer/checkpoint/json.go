@@ -53,7 +53,8 @@ func (e *variantEntry) UnmarshalJSON(text []byte) error {
 }
 
 type runConfig struct {
-	Members []memberConfig `json:"_model_run_configs"`
+	Environment map[string]string `json:"_triton_env"` // Model Analyzer requires the key
+	Members     []memberConfig    `json:"_model_run_configs"`
 }
 
 type memberConfig struct {
@@ -106,10 +107,12 @@ type recordValue struct {
 	Value     float64 `json:"_value"`
 	Timestamp int     `json:"_timestamp"`
 	GPU       string  `json:"_device_uuid,omitempty"`
+	// Device is GPU once more: Model Analyzer writes one key and reads the other.
+	Device string `json:"_device,omitempty"`
 }
 
 func (r record) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]any{r.tag, recordValue{Value: r.value, GPU: r.gpu}})
+	return json.Marshal([]any{r.tag, recordValue{Value: r.value, GPU: r.gpu, Device: r.gpu}})
 }
 
 func (r *record) UnmarshalJSON(text []byte) error {
@@ -217,7 +220,7 @@ func VariantsName(c trial.Config) string {
 }
 
 func newRunConfig(t Trial) (runConfig, error) {
-	var c runConfig
+	c := runConfig{Environment: map[string]string{}}
 	for i, m := range t.Result.Config.Members {
 		v, err := newVariantConfig(m.Variant)
 		if err != nil {
