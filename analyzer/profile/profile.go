@@ -7,8 +7,11 @@ package profile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"triton/analyzer/checkpoint"
 	"triton/analyzer/launch"
@@ -105,7 +108,9 @@ type runner struct {
 	report     *Report
 	attempts   int
 	successes  int
-	warned     map[string]bool
+	// lastFailure is that of the last attempt without a measurement.
+	lastFailure error
+	warned      map[string]bool
 }
 
 // Run profiles the models. The report has what was measured, also if the error is not nil.
@@ -148,10 +153,17 @@ func (r *runner) run(ctx context.Context) (err error) {
 		if r.interrupted() || ctx.Err() != nil {
 			break
 		}
+		if r.overBudget() {
+			r.warn(fmt.Sprintf("%s is not profiled: the budget of %v is used up", s.Name(), r.Budget))
+			continue
+		}
 		r.report.Models = append(r.report.Models, newModelReport(s))
 		if err := r.search(ctx, s, &r.report.Models[len(r.report.Models)-1]); err != nil {
 			return err
 		}
+	}
+	if r.attempts > 0 && r.successes == 0 {
+		return fmt.Errorf("no measurement succeeded; the last failure: %w", r.lastFailure)
 	}
 	return nil
 }
@@ -179,6 +191,11 @@ func (r *runner) search(ctx context.Context, s Subject, m *ModelReport) error {
 	defer search.Stop()
 	var last *trial.Result
 	for !r.interrupted() && ctx.Err() == nil {
+		if r.overBudget() {
+			m.Reason = fmt.Sprintf("the budget of %v is used up", r.Budget)
+			r.Observe(Searched{m})
+			return nil
+		}
 		p, ok := search.Next(last)
 		if !ok {
 			m.Reason = search.Reason()
@@ -211,10 +228,16 @@ func (r *runner) interrupted() bool {
 	}
 }
 
+// overBudget reports whether the time that the user gave is used up.
+func (r *runner) overBudget() bool {
+	return r.Budget > 0 && time.Since(r.report.Started) >= r.Budget
+}
+
 func (r *runner) notice(text string) { r.Observe(Notice{Text: text}) }
 
 // warn reports a problem once and keeps it for the report.
 func (r *runner) warn(text string) {
+	text = strings.TrimSpace(text) // servers end their texts with empty lines
 	if r.warned[text] {
 		return
 	}

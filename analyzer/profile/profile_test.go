@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -145,13 +146,13 @@ func TestFailures(t *testing.T) {
 		"memory limit": {func(w *world) {
 			w.loadErr = fails("load failed for model 'm': can not create model 'm': memory limit set for GPU 0 has exceeded, model loading is rejected.")
 			w.proposals = w.proposals[:1]
-		}, []string{"m_config_default limit_rejected"}, ""},
+		}, []string{"m_config_default limit_rejected"}, "no measurement succeeded; the last failure: load m_config_default: "},
 		"out of memory at run": {func(w *world) {
 			w.measure = func(load.Options) load.Outcome {
 				return load.Outcome{Err: errors.New("onnx: Failed to allocate memory for requested buffer of size 10")}
 			}
 			w.proposals = w.proposals[:1]
-		}, []string{"m_config_default gpu_oom_run"}, ""},
+		}, []string{"m_config_default gpu_oom_run"}, "no measurement succeeded; the last failure: model m: onnx: "},
 		"killed": {func(w *world) { w.dieUnder = 1 }, []string{"m_config_default host_oom", "m_config_default 16"}, ""},
 		"illegal": {func(w *world) {
 			p := propose("m", 1, nil)
@@ -176,7 +177,9 @@ func TestFailures(t *testing.T) {
 				require.NoError(t, err)
 			} else {
 				require.ErrorContains(t, err, c.err)
-				require.ErrorIs(t, err, r.Models[0].Err)
+				if r.Models[0].Err != nil {
+					require.ErrorIs(t, err, r.Models[0].Err)
+				}
 			}
 			for i := range c.want {
 				if c.want[i] == " other" {
@@ -251,6 +254,27 @@ func TestCancel(t *testing.T) {
 	assert.True(t, r.Interrupted)
 	assert.Equal(t, []string{"m_config_default 8"}, names(r.Models[0].Results))
 	require.Zero(t, w.mu.open)
+}
+
+// A used-up budget ends the searches as a plan does, not as an interrupt.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "m", "n")
+	w.settings.Budget = time.Nanosecond
+	w.proposals = []trial.Proposal{propose("m", 1, nil)}
+	r, err := w.run()
+	require.NoError(t, err)
+	assert.False(t, r.Interrupted)
+	assert.Equal(t, []string{"m is not profiled: the budget of 1ns is used up", "n is not profiled: the budget of 1ns is used up"}, r.Warnings)
+
+	w = newWorld(t, "m")
+	w.settings.Budget = time.Hour
+	w.proposals = []trial.Proposal{propose("m", 1, nil), propose("m", 2, nil)}
+	w.beforeTrial = func(int) { w.settings.Budget = time.Nanosecond }
+	r, err = w.run()
+	require.NoError(t, err)
+	assert.Len(t, r.Models[0].Results, 1)
+	assert.Equal(t, "the budget of 1ns is used up", r.Models[0].Reason)
 }
 
 // Minimal configurations are completed by the server before the search sees them.

@@ -60,6 +60,9 @@ func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.
 		r.successes++
 		r.state.Trials = append(r.state.Trials, checkpoint.Trial{Key: key, Options: options, Result: result})
 	}
+	if result.Failure != nil {
+		r.lastFailure = result.Failure.Err
+	}
 	r.Observe(Measured{Result: result})
 	if err := r.save(); err != nil {
 		return result, err

@@ -135,7 +135,7 @@ func TestCPUOnly(t *testing.T) {
 	n := NewNames()
 	for config, want := range map[string]bool{
 		`name: "m"`: false,
-		`name: "m" instance_group { kind: KIND_CPU }`:                                    true,
+		`name: "m" instance_group { kind: KIND_CPU }`:                                   true,
 		`name: "m" instance_group { kind: KIND_CPU } instance_group { kind: KIND_GPU }`: false,
 	} {
 		v, err := n.Variant(parse(t, config), nil, nil)

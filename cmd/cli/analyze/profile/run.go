@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"triton/analyzer/profile"
 	"triton/analyzer/ranking"
@@ -60,15 +58,15 @@ func run(ctx context.Context, p process.Process, o *settings.Profile) error {
 	}
 	defer output.Close()
 	generator, pids := loadGenerator(p, o, output.writer())
-	measured, completer, err := launchers(p, o, visible(o, chosen), pids, log.writer())
+	toMeasure, completer, err := launchers(p, o, visible(o, chosen), pids, log.writer())
 	if err != nil {
 		return err
 	}
-	ctx, interrupt, stop := signals(ctx, p, progress, o.Budget)
+	ctx, interrupt, stop := signals(ctx, p, progress)
 	defer stop()
 	progress.start(p.StderrTerminal && p.Getenv("TERM") != "dumb")
 	report, err := profile.Run(ctx, o, profile.Deps{
-		Launcher: measured, Completer: completer, Connect: connect(p, o), Generator: generator,
+		Launcher: toMeasure, Completer: completer, Connect: connect(p, o), Generator: generator,
 		NewSearch: newSearch(o, progress.print), GPU: view, Devices: chosen, Tool: "triton " + p.Version,
 		Observe: progress.observe, Interrupt: interrupt,
 	})
@@ -81,7 +79,7 @@ func run(ctx context.Context, p process.Process, o *settings.Profile) error {
 
 // finish writes the results and returns the exit code.
 func finish(p process.Process, o *settings.Profile, progress *progress, report *profile.Report, err error) error {
-	if len(report.Models) > 0 {
+	if measured(report) {
 		if written := writeReports(p, o, report, progress); written != nil {
 			return errors.Join(err, written)
 		}
@@ -97,6 +95,18 @@ func finish(p process.Process, o *settings.Profile, progress *progress, report *
 		return &process.ExitError{Code: unsatisfied, Err: errors.New("no variant of a model satisfies its constraints")}
 	}
 	return nil
+}
+
+// measured reports whether there is anything to write.
+func measured(r *profile.Report) bool {
+	for _, m := range r.Models {
+		for _, t := range m.Results {
+			if t.Measurement != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // recorded writes the results of the newest checkpoint again.
@@ -200,31 +210,24 @@ func loadOutput(p process.Process, o *settings.Profile) (sink, error) {
 // errThird is the cause of a context that the last signal has cancelled.
 var errThird = errors.New("interrupted")
 
-// signals makes the first two signals, or the end of the budget, close interrupt, which ends the profile
-// after the running measurement. The third one cancels the context.
-func signals(ctx context.Context, p process.Process, progress *progress, budget time.Duration) (_ context.Context, interrupt <-chan struct{}, stop func()) {
+// signals makes the first two signals close interrupt, which ends the profile after the running
+// measurement. The third one cancels the context.
+func signals(ctx context.Context, p process.Process, progress *progress) (_ context.Context, interrupt <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	closed := make(chan struct{})
-	var once sync.Once
-	end := func() { once.Do(func() { close(closed) }) }
 	received := 0
 	signal := func(os.Signal) {
 		received++
 		progress.warnSignal(received)
-		end()
-		if received >= maxInterrupts {
+		switch received {
+		case 1:
+			close(closed)
+		case maxInterrupts:
 			cancel(errThird)
 		}
 	}
 	unwatch := p.OnSignal(0, signal, signal)
-	var timer *time.Timer
-	if budget > 0 {
-		timer = time.AfterFunc(budget, end)
-	}
 	return ctx, closed, func() {
-		if timer != nil {
-			timer.Stop()
-		}
 		unwatch()
 		cancel(nil)
 	}
