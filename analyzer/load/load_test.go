@@ -101,7 +101,7 @@ func (s *script) Run(ctx context.Context, models []Options) []Outcome {
 
 var (
 	good  = Outcome{Figures: Figures{Values: metric.Values{metric.Throughput: 100}}}
-	brief = Outcome{Err: errors.New("Failed to obtain stable measurement"), Unsettled: true}
+	brief = Outcome{Err: errors.New("failed to obtain stable measurement"), Unsettled: true}
 	bad   = Outcome{Err: errors.New("connection refused"), Output: "E: connection refused"}
 )
 
@@ -123,7 +123,9 @@ func TestMeasure(t *testing.T) {
 		"user's count": {[]Options{own}, [][]Outcome{{brief}, {good}}, "550", "measurement-request-count", ""},
 		"longer":       {[]Options{timed}, [][]Outcome{{brief}, {good}}, "6000", "measurement-interval", ""},
 		"exhausted": {
-			[]Options{options()}, [][]Outcome{{brief}, {brief}, {brief}}, "150", "measurement-request-count",
+			[]Options{options()},
+			[][]Outcome{{brief}, {brief}, {brief}},
+			"150", "measurement-request-count",
 			"Ran perf_analyzer 3 times, but no valid requests recorded",
 		},
 		"failure": {[]Options{options()}, [][]Outcome{{bad}}, "", "measurement-request-count", "model m: connection refused"},

@@ -95,7 +95,7 @@ var ErrNoServer = errors.New("the server did not start")
 
 // errAttempts is the error of a profile that begins with two failures: the options are wrong, most
 // likely, and all further trials fail too.
-var errAttempts = errors.New("The first 2 attempts to acquire measurements have failed. Please examine the Tritonserver/PA error logs to determine what has gone wrong.")
+var errAttempts = errors.New("The first 2 attempts to acquire measurements have failed. Please examine the Tritonserver/PA error logs to determine what has gone wrong.") //nolint:staticcheck // Model Analyzer's sentence
 
 // runner is a running profile.
 type runner struct {

@@ -132,8 +132,11 @@ func TestFailures(t *testing.T) {
 		want  []string
 		err   string
 	}{
-		"load": {func(w *world) { w.loadErr = fails("no backend") }, []string{"m_config_default other", "m_config_default other"},
-			"The first 2 attempts to acquire measurements have failed."},
+		"load": {
+			func(w *world) { w.loadErr = fails("no backend") },
+			[]string{"m_config_default other", "m_config_default other"},
+			"The first 2 attempts to acquire measurements have failed.",
+		},
 		"out of memory": {func(w *world) {
 			w.loadErr = func(_, config string) error {
 				if config != "" && w.mu.loaded != nil && len(w.mu.runs) == 1 {

@@ -107,7 +107,7 @@ func (s *session) sampleEmpty(ctx context.Context) error {
 	}
 	reading, errs := w.Stop()
 	if remote && len(errs) > 0 {
-		return fmt.Errorf("Failed to connect to Tritonserver's GPU metrics monitor. Please check that the `triton_metrics_url` value is set correctly: %s. (%w)",
+		return fmt.Errorf("Failed to connect to Tritonserver's GPU metrics monitor. Please check that the `triton_metrics_url` value is set correctly: %s. (%w)", //nolint:staticcheck // Model Analyzer's sentence
 			s.Server.MetricsURL, errs[0])
 	}
 	s.state.ServerOnly = reading.GPUs

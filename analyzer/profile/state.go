@@ -132,7 +132,7 @@ func ReadRecorded(p *settings.Profile) (*Report, error) {
 		return nil, err
 	}
 	if s == nil {
-		return nil, errors.New("No model repository specified and no checkpoint found. Please either specify a model repository (-m) or load a checkpoint (--checkpoint-directory).")
+		return nil, errors.New("No model repository specified and no checkpoint found. Please either specify a model repository (-m) or load a checkpoint (--checkpoint-directory).") //nolint:staticcheck // Model Analyzer's sentence
 	}
 	return Recorded(p, s), nil
 }

@@ -271,7 +271,7 @@ func classify(err error) trial.Class {
 // explicitError says what to do if a server refuses to load models.
 func explicitError(err error) error {
 	if err != nil && strings.Contains(err.Error(), "explicit model load / unload is not allowed") {
-		return fmt.Errorf("The remote Tritonserver needs to be launched in EXPLICIT mode (--model-control-mode=explicit): %w", err)
+		return fmt.Errorf("The remote Tritonserver needs to be launched in EXPLICIT mode (--model-control-mode=explicit): %w", err) //nolint:staticcheck // Model Analyzer's sentence
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func (r *Repository) Create(override bool) error {
 	_, err := os.Lstat(r.Dir)
 	switch {
 	case err == nil && !override:
-		return fmt.Errorf("Path %q already exists. Please set or modify \"--output-model-repository-path\" flag or remove this directory. "+
+		return fmt.Errorf("Path %q already exists. Please set or modify \"--output-model-repository-path\" flag or remove this directory. "+ //nolint:staticcheck // Model Analyzer's sentence
 			"You can also allow overriding of the output directory using the \"--override-output-model-repository\" flag.", r.Dir)
 	case err == nil:
 		if err := r.mayReplace(); err != nil {

@@ -71,9 +71,11 @@ dynamic_batching { preferred_batch_size: 4 }`)
 	for name, c := range map[string]struct{ written, want string }{
 		"minimal": {`name: "m" backend: "onnxruntime"`, `name: "m" backend: "onnxruntime" max_batch_size: 4
 input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 3 ] } dynamic_batching { }`},
-		"own values": {`name: "m" platform: "onnxruntime_onnx" max_batch_size: 2 dynamic_batching { preferred_batch_size: 2 } instance_group { count: 2 }`,
+		"own values": {
+			`name: "m" platform: "onnxruntime_onnx" max_batch_size: 2 dynamic_batching { preferred_batch_size: 2 } instance_group { count: 2 }`,
 			`name: "m" platform: "onnxruntime_onnx" max_batch_size: 2 dynamic_batching { preferred_batch_size: 2 } instance_group { count: 2 }
-input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 3 ] }`},
+input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 3 ] }`,
+		},
 	} {
 		got := Complete(parse(t, c.written), served)
 		assert.True(t, proto.Equal(parse(t, c.want), got), "%s: %v", name, got)

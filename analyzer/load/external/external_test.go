@@ -64,7 +64,10 @@ func fake(mode string) int {
 		fmt.Println("started")
 		time.Sleep(time.Minute)
 	case "busy":
-		for {
+		for n := 0; ; n++ {
+			if n < 0 {
+				return 1
+			}
 		}
 	}
 	return 0
