@@ -124,7 +124,6 @@ func Run(ctx context.Context, p *settings.Profile, d Deps) (*Report, error) {
 	r := &runner{Profile: p, Deps: d, warned: map[string]bool{}}
 	r.report = newReport(p)
 	r.report.Tool = d.Tool
-	r.report.CPUOnly = r.report.CPUOnly || r.noGPUs()
 	err := r.run(ctx)
 	r.report.Interrupted = ctx.Err() != nil || r.interrupted()
 	if ctx.Err() != nil {

@@ -110,6 +110,7 @@ func (r *runner) prepare(ctx context.Context) ([]Subject, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.report.CPUOnly = r.report.CPUOnly || r.noGPUs()
 	c := configs{r, control}
 	subjects, err := c.subjects(ctx)
 	return subjects, errors.Join(err, r.session.close())
@@ -188,7 +189,10 @@ func (c configs) composing(ctx context.Context, m settings.Model) (Model, error)
 
 // noGPUs reports whether the servers have no devices, so that all models are on the CPU.
 func (r *runner) noGPUs() bool {
-	return len(r.Devices) == 0 && r.Server.LaunchMode != settings.Remote
+	if r.Server.LaunchMode == settings.Remote { // its metrics say which it has
+		return len(r.state.GPUs) == 0 && !r.DCGMDisable
+	}
+	return len(r.Devices) == 0
 }
 
 // stepModels returns the models of an ensemble's steps, each once.
