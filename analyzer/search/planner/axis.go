@@ -14,6 +14,36 @@ type Axis struct {
 	Values []trial.Patch // merged into the configuration; adjacent values have similar effects
 }
 
+// Traits say which axes a model can have.
+type Traits struct {
+	DynamicBatcher bool     // may have one: it batches and has no sequence batcher
+	Cores          int      // for the threads of a model that ONNX Runtime runs on the CPU; otherwise 0
+	Cache          bool     // the server has a response cache
+	Lengths        []string // lists of length buckets to try
+}
+
+// Axes returns the axes of a model.
+func Axes(t Traits) []Axis {
+	var axes []Axis
+	if t.DynamicBatcher {
+		axes = append(axes, Delays(100, 500, 2000))
+	}
+	if t.Cores > 1 {
+		var counts []int
+		for n := 1; n <= t.Cores; n *= 2 {
+			counts = append(counts, n)
+		}
+		axes = append(axes, Threads(counts...))
+	}
+	if len(t.Lengths) > 0 {
+		axes = append(axes, Buckets(t.Lengths...))
+	}
+	if t.Cache {
+		axes = append(axes, Cache())
+	}
+	return axes
+}
+
 // Delays is the axis of the dynamic batcher's queue delay.
 func Delays(microseconds ...int) Axis {
 	a := Axis{Name: "queue delay", Values: []trial.Patch{{}}}

@@ -201,6 +201,17 @@ func TestAxes(t *testing.T) {
 	require.NotContains(t, top["dynamic_batching"], "max_queue_delay_microseconds")
 }
 
+func TestAxesOfTraits(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, Axes(Traits{Cores: 1}))
+	names := map[string]int{}
+	for _, a := range Axes(Traits{DynamicBatcher: true, Cores: 6, Cache: true, Lengths: []string{"64"}}) {
+		require.Empty(t, a.Values[0], "the first value is the configuration as it is")
+		names[a.Name] = len(a.Values)
+	}
+	require.Equal(t, map[string]int{"queue delay": 4, "threads": 4, "length buckets": 2, "response cache": 2}, names)
+}
+
 // TestPredict checks that a good predictor saves measurements, and that a bad one does no harm.
 func TestPredict(t *testing.T) {
 	t.Parallel()
