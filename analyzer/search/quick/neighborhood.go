@@ -240,14 +240,13 @@ func (n *neighborhood) newHome() coordinate {
 	return to
 }
 
+// bestPassing returns the best coordinate that meets the constraints, or the home if none does. Of
+// equal ones it is the last in the order of the neighborhood, and the home before all others.
 func (n *neighborhood) bestPassing() coordinate {
 	best := n.home
 	var top *trial.Measurement
-	if m := n.data[n.home.key()]; n.Pass(m) {
-		top = m
-	}
-	for _, c := range n.neighbors() {
-		if m := n.data[c.key()]; n.Pass(m) && (top == nil || n.Compare(m, top) > 0) {
+	for _, c := range append(n.neighbors(), n.home) {
+		if m := n.data[c.key()]; n.Pass(m) && (top == nil || n.Compare(m, top) >= 0) {
 			best, top = c, m
 		}
 	}
