@@ -225,12 +225,16 @@ func checkLimits(t *testing.T, o search.Options, p trial.Proposal) {
 			server(m.Composing[n], c)
 		}
 		switch {
+		case m.Intervals != "":
+			require.Equal(t, trial.Load{Batch: member.Load.Batch, Intervals: m.Intervals}, member.Load)
+		case o.Mode == search.Planned && len(o.Space.Models) == 1 && !o.Space.Composing() && len(m.Concurrency) > 0 && !o.Space.UseRequestRate:
+			require.Contains(t, m.Concurrency, member.Load.Concurrency, "only the listed loads")
 		case member.Load.Concurrency > 0:
 			inside("load", member.Load.Concurrency, o.Space.Concurrency, m.Concurrency)
 		case member.Load.RequestRate > 0:
 			inside("load", member.Load.RequestRate, o.Space.RequestRate, m.RequestRates)
 		default:
-			require.NotEmpty(t, member.Load.Intervals)
+			require.Fail(t, "no load")
 		}
 		require.GreaterOrEqual(t, member.Load.Batch, 1)
 	}

@@ -108,7 +108,7 @@ func (p *plan) anchors() []func() *point {
 	}
 	return []func() *point{
 		func() *point {
-			return g.point(nil, nil, g.space.DefaultLoad(g.model, g.model.Instances, g.model.MaxBatch))
+			return g.point(nil, nil, g.defaultLoad())
 		},
 		near(least, g.space.ModelBatch.Min, 1),
 		near(least, batch, 2*batch*least),

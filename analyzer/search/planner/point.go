@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -80,6 +81,21 @@ func counts(r space.Range) []int {
 		list = append(list, r.Max)
 	}
 	return list
+}
+
+// defaultLoad returns the load for the user's configuration: two full batches for each instance, or
+// the nearest load that the user lists.
+func (g *grid) defaultLoad() trial.Load {
+	load := g.space.DefaultLoad(g.model, g.model.Instances, g.model.MaxBatch)
+	if g.model.Load != nil || g.model.Intervals != "" {
+		return load
+	}
+	list := g.loads(nil)
+	wanted := value(load)
+	nearest := slices.MinFunc(list, func(a, b int) int {
+		return cmp.Compare(math.Abs(math.Log(float64(a)/wanted)), math.Abs(math.Log(float64(b)/wanted)))
+	})
+	return g.space.Load(g.rows[0], nearest)
 }
 
 // loads returns the load values to consider: those that the user lists, or steps of at most half a

@@ -41,8 +41,11 @@ func (m Model) Default(load trial.Load) trial.ProposedMember {
 // DefaultLoad returns the load for a configuration in searches that do not vary it by itself:
 // two full batches for each instance.
 func (s Space) DefaultLoad(m Model, instances, maxBatch int) trial.Load {
-	if m.Load != nil {
+	switch {
+	case m.Load != nil:
 		return *m.Load
+	case m.Intervals != "":
+		return trial.Load{Batch: 1, Intervals: m.Intervals}
 	}
 	return s.Load(1, s.Values().Clamp(2*max(maxBatch, 1)*max(instances, 1)))
 }

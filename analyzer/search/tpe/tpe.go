@@ -106,6 +106,10 @@ func (s *search) defaults() trial.Proposal {
 	var out trial.Proposal
 	for _, p := range s.parts {
 		load := s.Space.DefaultLoad(p.Model, p.Instances, p.MaxBatch)
+		if load.RequestRate > 0 && p.Load == nil {
+			// A rate that any server takes, so that the default configuration has a result.
+			load.RequestRate = s.Space.RequestRate.Min
+		}
 		out.Members = append(out.Members, p.Default(load))
 	}
 	return out

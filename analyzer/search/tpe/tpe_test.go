@@ -240,6 +240,21 @@ func TestSplit(t *testing.T) {
 	require.True(t, rest[0].point[0] == 0 && rest[17].point[0] == 19, "by age")
 }
 
+func TestDefaultLoads(t *testing.T) {
+	t.Parallel()
+	m := space.Model{Name: "m", MaxBatch: 64, Instances: 2}
+	first := func(s space.Space) trial.Load {
+		all, _ := run(t, s, defaultOptions, func(trial.Proposal) *trial.Measurement { return nil })
+		return all[0].Members[0].Load
+	}
+	s := defaults(m)
+	require.Equal(t, trial.Load{Batch: 1, Concurrency: 256}, first(s))
+	s.UseRequestRate = true
+	require.Equal(t, trial.Load{Batch: 1, RequestRate: 16}, first(s))
+	m.Intervals = "times.txt"
+	require.Equal(t, trial.Load{Batch: 1, Intervals: "times.txt"}, first(defaults(m)))
+}
+
 func TestDefaultFails(t *testing.T) {
 	t.Parallel()
 	all, reason := run(t, defaults(space.Model{Name: "m"}), defaultOptions, func(trial.Proposal) *trial.Measurement { return nil })
