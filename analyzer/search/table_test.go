@@ -61,7 +61,7 @@ func searchOver(t *testing.T, s *surface, mode search.Mode, best float64) verdic
 	return out
 }
 
-var surfaces = flag.Uint64("surfaces", 60, "number of simulated servers that TestSearchTable searches")
+var surfaces = flag.Uint64("surfaces", 40, "number of simulated servers that TestSearchTable searches")
 
 // TestSearchTable compares the searches over simulated servers of several laws. The planned search
 // must find what quick search finds with a third of its measurements.

@@ -43,9 +43,14 @@ func (c cost) predict(p *point) (throughput, p99 float64) {
 	return x, 1000 * inFlight / x
 }
 
+// capacity returns the highest throughput of k instances with full batches.
+func (c cost) capacity(k, limit float64) float64 {
+	return k * limit / c.execute(limit, k) / c.scale
+}
+
 // open predicts a load of rate rows per second that does not wait for answers.
 func (c cost) open(rate, rows, k, limit float64) (throughput, p99 float64) {
-	capacity := k * limit / c.execute(limit, k) / c.scale
+	capacity := c.capacity(k, limit)
 	batch := rows
 	for range 3 {
 		batch = min(limit, max(rows, rate*c.scale*c.execute(batch, k)/k))
@@ -54,6 +59,12 @@ func (c cost) open(rate, rows, k, limit float64) (throughput, p99 float64) {
 	x := min(rate, capacity)
 	wait := c.scale * (c.outside + c.execute(batch, k)*(1+use/(2*(1-use))))
 	return x, 1000 * wait
+}
+
+// overloaded reports whether fewer requests were answered than came in. The latency then depends on
+// how long the measurement took.
+func (o observation) overloaded() bool {
+	return o.point.Load.RequestRate > 0 && o.throughput < 0.95*float64(o.point.Load.RequestRate*max(o.point.Load.Batch, 1))
 }
 
 // The values that the parameters of the cost model may have.
@@ -81,18 +92,22 @@ func costs(seen []observation) []cost {
 	return all
 }
 
-// scaleFor returns the scale for which the mean residual is zero. Loads with a request rate, whose
-// throughput is no measure of time below saturation, count with their latency.
+// scaleFor returns the scale for which the mean residual is zero. Below saturation, the throughput
+// of a request rate is no measure of time; the latency is.
 func (c cost) scaleFor(seen []observation) float64 {
 	var sum float64
 	for _, o := range seen {
-		if o.point.Load.RequestRate > 0 {
-			rows := float64(max(o.point.Load.Batch, 1))
-			sum += math.Log(o.p99/1000) - math.Log(1.5*c.execute(rows, 1))
-			continue
+		rows := float64(max(o.point.Load.Batch, 1))
+		switch {
+		case o.overloaded():
+			limit := max(float64(o.point.maxBatch), rows)
+			sum += math.Log(c.capacity(float64(max(o.point.instances, 1)), limit)) - math.Log(o.throughput)
+		case o.point.Load.RequestRate > 0:
+			sum += math.Log(o.p99/1000) - math.Log(1.5*(c.execute(rows, 1)+c.outside))
+		default:
+			x, _ := c.predict(o.point)
+			sum += math.Log(x) - math.Log(o.throughput)
 		}
-		x, _ := c.predict(o.point)
-		sum += math.Log(x) - math.Log(o.throughput)
 	}
 	return math.Exp(sum / float64(max(len(seen), 1)))
 }

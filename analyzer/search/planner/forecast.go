@@ -80,12 +80,19 @@ func newForecaster(seen []observation, predict func(trial.Proposal) (throughput,
 		// A closed loop that is faster than expected waits less, by the same factor.
 		tail[k] = math.Log(o.p99*o.throughput) - math.Log(p99*x)
 	}
-	base := 0.0
-	for _, r := range tail {
-		base += r / float64(len(tail))
+	base, counted := 0.0, 0.0
+	for k, o := range seen {
+		if !o.overloaded() {
+			base += tail[k]
+			counted++
+		}
 	}
-	for k := range tail {
+	base /= max(counted, 1)
+	for k, o := range seen {
 		tail[k] -= base
+		if o.overloaded() {
+			tail[k] = 0
+		}
 	}
 	f.tail = likeliest(seen, [][]float64{tail}, tailNoises)
 	f.tailWeights = f.tail.solve(tail)

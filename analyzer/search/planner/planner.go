@@ -104,7 +104,14 @@ func (p *plan) anchors() []func() *point {
 	}
 	several := min(g.space.Instances.Max, max(4, least))
 	near := func(k, b, load int) func() *point {
-		return func() *point { return p.nearest(k, b, load) }
+		return func() *point {
+			if g.space.UseRequestRate && len(p.seen) > 0 && load > 1 {
+				// More than the instances can answer, judging by the latency of a request.
+				fastest := slices.MinFunc(p.seen, func(a, b observation) int { return cmp.Compare(a.p99, b.p99) })
+				load = int(min(1e9, float64(k*b)*1000/fastest.p99))
+			}
+			return p.nearest(k, b, max(load, 1))
+		}
 	}
 	return []func() *point{
 		func() *point {
@@ -222,8 +229,12 @@ func (p *plan) gain(f *forecaster, x *point) float64 {
 	e := f.at(x)
 	s := newSketch(f.nearest(x))
 	passing := p.Pass(p.best.m)
+	most := math.Inf(1) // no more is answered than is asked
+	if rate := x.Load.RequestRate; rate > 0 {
+		most = float64(rate * max(x.Load.Batch, 1))
+	}
 	at := func(z, y float64) *trial.Measurement {
-		return s.with(e.throughput*math.Exp(e.spread*z), e.p99*math.Exp(e.tail*y-e.spread*z))
+		return s.with(min(most, e.throughput*math.Exp(e.spread*z)), e.p99*math.Exp(e.tail*y-e.spread*z))
 	}
 	if passing && p.Compare(at(fiveNodes[3], three[2]), p.best.m) <= 0 {
 		return 0 // not even with luck
