@@ -85,8 +85,8 @@ func (p *Profile) fields() {
 	}
 	if !p.set["inference_output_fields"] {
 		p.Output.InferenceFields = inferenceFields(load)
-		if p.ModelType == LLM {
-			p.Output.InferenceFields = inferenceFields("concurrency", "inter_token_latency_p99", "time_to_first_token_p99", "output_token_throughput")
+		if p.ModelType == LLM && load == "concurrency" { // Model Analyzer keeps the columns of rates
+			p.Output.InferenceFields = inferenceFields(load, "inter_token_latency_p99", "time_to_first_token_p99", "output_token_throughput")
 		}
 	}
 	if !p.set["gpu_output_fields"] {

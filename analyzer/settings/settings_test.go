@@ -351,12 +351,12 @@ func TestOutputFields(t *testing.T) {
 		"search of rates":   {"request_rate_search_enable: true", "request_rate", "request_rate"},
 		"limit of rates":    {"run_config_search_max_request_rate: 500", "request_rate", "request_rate"},
 		"language model":    {"model_type: LLM", "concurrency", "concurrency"},
-		"language and rate": {"model_type: LLM\nrequest_rate: 5", "concurrency", "request_rate"},
+		"language and rate": {"model_type: LLM\nrequest_rate: 5", "request_rate", "request_rate"},
 	} {
 		p := valid(t, "profile_models: a\n"+c.file)
 		assert.Equal(t, c.inference, p.Output.InferenceFields[2], name)
 		assert.Equal(t, c.gpu, p.Output.GPUFields[3], name)
-		assert.Equal(t, strings.Contains(c.file, "LLM"), len(p.Output.InferenceFields) == 12, name)
+		assert.Equal(t, name == "language model", len(p.Output.InferenceFields) == 12, name)
 	}
 	p := valid(t, "profile_models: {a: {parameters: {request_rate: 5}}}\ninference_output_fields: model_name")
 	assert.Equal(t, []string{"model_name"}, p.Output.InferenceFields)
