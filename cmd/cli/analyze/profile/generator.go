@@ -76,7 +76,7 @@ func outcome(o perfcmd.Outcome, precise bool) load.Outcome {
 	case level == nil:
 		out.Err, out.Unsettled = perf.ErrNoRequests, true
 	case !level.Stable && !precise:
-		out.Err, out.Unsettled = errors.New("Failed to obtain stable measurement."), true
+		out.Err, out.Unsettled = errors.New("failed to obtain a stable measurement"), true
 	default:
 		out.Figures = figures(level)
 		addTokens(out.Values, o.LLM)
