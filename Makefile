@@ -143,10 +143,10 @@ interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/t
 	PYTHON=$(PYTHON) testdata/interop/run.sh
 
 .PHONY: browser-test
-browser-test: ## the HTML report of triton perf in headless Chromium, with axe for accessibility
+browser-test: ## the HTML reports of triton perf and triton analyze in headless Chromium, with axe for accessibility
 	mkdir -p build/browser && cp perf/result/chart/testdata/browser/package.json build/browser/
 	npm install --prefix build/browser --no-audit --no-fund --no-package-lock
-	TRITON_BROWSER=$(CURDIR)/build/browser go test -count=1 -v -run TestBrowser ./perf/result/chart
+	TRITON_BROWSER=$(CURDIR)/build/browser go test -count=1 -v -run TestBrowser ./perf/result/chart ./analyzer/report/export
 
 # With TRITON_NVIDIA_BACKENDS=<folder with onnxruntime/libtriton_onnxruntime.so> NVIDIA's server runs
 # them too: that of `make oracle`, or TRITON_NVIDIA_SERVER=<tritonserver>.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -33,6 +34,8 @@ type ProcessLauncher struct {
 	Env          []string      // nil for this process's own
 	ReadyTimeout time.Duration // time limit of the start; 0 means two minutes
 	StopTimeout  time.Duration // time that a server gets to stop before it is killed; 0 means 15 s
+	Ports        []string      // of HTTP, gRPC and metrics; nil for free ones
+	Log          io.Writer     // also receives the output of the servers; may be nil
 }
 
 var _ Launcher = ProcessLauncher{}
@@ -59,9 +62,12 @@ func (l ProcessLauncher) Launch(ctx context.Context, s Setup) (Server, error) {
 // start starts the program on ports that are free now. Another process may take one before
 // the server listens; Launch then tries again.
 func (l ProcessLauncher) start(s Setup) (*child, error) {
-	ports, err := freePorts(3)
-	if err != nil {
-		return nil, err
+	ports := l.Ports
+	if ports == nil {
+		var err error
+		if ports, err = freePorts(3); err != nil {
+			return nil, err
+		}
 	}
 	args := append(l.Command[1:len(l.Command):len(l.Command)],
 		"--model-repository="+s.Repository,
@@ -83,7 +89,11 @@ func (l ProcessLauncher) start(s Setup) (*child, error) {
 		c.grace = defaultStopTimeout
 	}
 	c.cmd.Env = l.Env
-	c.cmd.Stdout, c.cmd.Stderr = c.output, c.output
+	var output io.Writer = c.output
+	if l.Log != nil {
+		output = io.MultiWriter(c.output, l.Log)
+	}
+	c.cmd.Stdout, c.cmd.Stderr = output, output
 	c.cmd.SysProcAttr = attributes()
 	c.cmd.WaitDelay = waitDelay
 	started := make(chan error)

@@ -224,7 +224,12 @@ type Output struct {
 	GPUFields          []string
 	ServerFields       []string
 	Plots              []Plot
+	// Results are files, or "-" for standard output, with the whole result in one form.
+	Results []ResultFile
 }
+
+// ResultFile is a file with a result in a form such as "json".
+type ResultFile struct{ Form, File string }
 
 // Plot is a diagram of two metrics. An axis is a metric's tag or "batch_size", "concurrency" or
 // "request_rate".

@@ -83,6 +83,7 @@ func TestCompletions(t *testing.T) {
 		{"analyze profile --gpu-output-fields gpu_uti", []string{"gpu_utilization"}, noFile},
 		{"analyze profile ", nil, noFile},
 		{"analyze report -o ", []string{"pdf", "csv", "png", "svg", "json", "html"}, noFile},
+		{"analyze profile --output ", []string{"text", "json", "csv", "markdown", "html"}, noFile},
 		{"analyze report --export-path ", nil, folders},
 		{"analyze rep", []string{"report"}, noFile},
 		{"repo lint --output s", []string{"sarif"}, noFile},

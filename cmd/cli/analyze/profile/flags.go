@@ -1,18 +1,30 @@
 package profile
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"triton/analyzer/settings"
 	"triton/cmd/cli/analyze/binding"
 	"triton/cmd/cli/complete"
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 )
 
 // bind adds the flags of the options to the command.
-func bind(p process.Process, o *settings.Profile, cmd *cobra.Command) *binding.Flags {
+func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *output.Options) *binding.Flags {
 	f := binding.Bind(p, "analyze "+cmd.Name(), cmd, binding.Common{Mode: &o.Mode, Quiet: &o.Quiet, Verbose: &o.Verbose},
 		o.Options(), o.RemovedFlags(), settings.OwnFlags()...)
+	f.Group("Result in one file")
+	own := flags.New(p, cmd.Name(), pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError))
+	result.Bind(own, output.Forms())
+	own.VisitAll(func(flag *pflag.Flag) { f.Add(flag.Value, flag.Name, flag.Shorthand, flag.Usage) })
+	f.MarkOwn("output", "output-file")
+	f.MarkCommandLineOnly("output", "output-file")
+	f.Group("")
 	modelNames := func(*cobra.Command, string) []string {
 		if o.ModelRepository == "" {
 			_, folder := f.Variable("model-repository")
@@ -29,6 +41,7 @@ func bind(p process.Process, o *settings.Profile, cmd *cobra.Command) *binding.F
 			"inference-output-fields":   complete.Values(settings.Columns()...),
 			"gpu-output-fields":         complete.Values(settings.Columns()...),
 			"server-output-fields":      complete.Values(settings.Columns()...),
+			"output":                    complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
 			"gpus":                      complete.Values("all", "[]"),
 		})
 	return f

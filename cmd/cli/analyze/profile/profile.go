@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/analyzer/settings"
+	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 )
 
@@ -54,7 +55,8 @@ Without a model repository, write the reports of the latest checkpoint again.`,
 }
 
 func build(p process.Process, run runner, o *settings.Profile, cmd *cobra.Command) *cobra.Command {
-	f := bind(p, o, cmd)
+	result := &output.Options{}
+	f := bind(p, o, cmd, result)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.FillEnvironment(); err != nil {
 			return err
@@ -65,6 +67,16 @@ func build(p process.Process, run runner, o *settings.Profile, cmd *cobra.Comman
 		host := settings.Host{CPUs: runtime.NumCPU(), LookPath: exec.LookPath}
 		if err := o.Load(host, f.Changed); err != nil {
 			return &process.ExitError{Code: process.Failure, Err: err}
+		}
+		targets, err := result.Targets(output.Forms())
+		if err == nil {
+			err = targets.Check()
+		}
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: err}
+		}
+		for _, t := range targets {
+			o.Output.Results = append(o.Output.Results, settings.ResultFile(t))
 		}
 		return run(cmd.Context(), p, o)
 	}

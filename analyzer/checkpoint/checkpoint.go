@@ -1,0 +1,120 @@
+// Package checkpoint keeps the finished trials of a profile in a file, in the form of Model Analyzer's
+// checkpoints, so that a later run measures only what is missing and reports can be made again.
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"triton/analyzer/load"
+	"triton/analyzer/metric"
+	"triton/analyzer/trial"
+	"triton/analyzer/variant"
+)
+
+// State is the content of a checkpoint.
+type State struct {
+	Names  *variant.Names
+	Trials []Trial // in the order of measurement
+	// ServerOnly has the metrics of a server without models by device.
+	ServerOnly map[string]metric.Values
+	GPUs       map[string]GPU // by UUID
+	Seed       uint64         // of optuna's search; 0 if there was none
+	Tool       string         // that has written it; empty for Model Analyzer
+}
+
+// GPU identifies a device.
+type GPU struct {
+	Name  string `json:"name"`
+	Total uint64 `json:"total_memory"` // bytes
+}
+
+// Trial is a finished trial.
+type Trial struct {
+	// Key identifies the configurations, the load and the options of the measurement.
+	Key     string
+	Options []load.Options // of the members
+	Result  trial.Result   // with a measurement; its proposal is not kept
+}
+
+// New returns a state without trials.
+func New() *State { return &State{Names: variant.NewNames()} }
+
+// Find returns the trial with a key.
+func (s *State) Find(key string) (Trial, bool) {
+	for _, t := range s.Trials {
+		if t.Key == key {
+			return t, true
+		}
+	}
+	return Trial{}, false
+}
+
+// Directory is a folder of checkpoints: 0.ckpt, 1.ckpt, one for each run.
+type Directory string
+
+const extension = ".ckpt"
+
+// Latest reads the newest checkpoint. Without any, the state is nil and next 0. next is the number for
+// the checkpoint of this run.
+func (d Directory) Latest() (s *State, file string, next int, err error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", 0, fmt.Errorf("checkpoints: %w", err)
+	}
+	last := -1
+	for _, e := range entries {
+		stem, ok := strings.CutSuffix(e.Name(), extension)
+		if n, err := strconv.Atoi(stem); ok && err == nil {
+			last = max(last, n)
+		}
+	}
+	if last < 0 {
+		return nil, "", 0, nil
+	}
+	file = d.file(last)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, "", 0, fmt.Errorf("checkpoint: %w", err)
+	}
+	s = &State{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, "", 0, fmt.Errorf("checkpoint file %s is empty or corrupted (%w); remove it from the checkpoint directory", file, err)
+	}
+	return s, file, last + 1, nil
+}
+
+func (d Directory) file(n int) string {
+	return filepath.Join(string(d), strconv.Itoa(n)+extension)
+}
+
+// Save writes checkpoint n and returns its name. A crash leaves the checkpoint before.
+func (d Directory) Save(n int, s *State) (string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := os.MkdirAll(string(d), 0o755); err != nil {
+		return "", fmt.Errorf("checkpoint: %w", err)
+	}
+	// The name of the temporary file does not end in .ckpt, so that a left-over one is not read.
+	f, err := os.CreateTemp(string(d), strconv.Itoa(n)+extension+".*")
+	if err != nil {
+		return "", fmt.Errorf("checkpoint: %w", err)
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), d.file(n))
+	}
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("checkpoint: %w", err), os.Remove(f.Name()))
+	}
+	return d.file(n), nil
+}

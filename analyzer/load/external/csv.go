@@ -1,0 +1,109 @@
+package external
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"triton/analyzer/load"
+	"triton/analyzer/metric"
+)
+
+// column is what a column of perf_analyzer's CSV is a metric of. Its unit is factor times the
+// metric's.
+type column struct {
+	tag    metric.Tag
+	factor float64
+}
+
+const (
+	microseconds = 1e-3 // in milliseconds
+	megabytes    = 1e-6 // in decimal megabytes
+)
+
+var columns = map[string]column{
+	"Inferences/Second":     {metric.Throughput, 1},
+	"Avg latency":           {metric.LatencyAvg, microseconds},
+	"p90 latency":           {metric.LatencyP90, microseconds},
+	"p95 latency":           {metric.LatencyP95, microseconds},
+	"p99 latency":           {metric.LatencyP99, microseconds},
+	"request/response":      {metric.ClientSendRecv, microseconds}, // over gRPC
+	"send/recv":             {metric.ClientSendRecv, microseconds}, // over HTTP
+	"response wait":         {metric.ClientWait, microseconds},
+	"Server Queue":          {metric.ServerQueue, microseconds},
+	"Server Compute Input":  {metric.ServerInput, microseconds},
+	"Server Compute Infer":  {metric.ServerInfer, microseconds},
+	"Server Compute Output": {metric.ServerOutput, microseconds},
+}
+
+// deviceColumns have cells such as "GPU-1:0.5;GPU-2:0.25;".
+var deviceColumns = map[string]column{
+	"Avg GPU Utilization":  {metric.GPUUtilization, 100},
+	"Avg GPU Power Usage":  {metric.GPUPower, 1},
+	"Max GPU Memory Usage": {metric.GPUUsedMemory, megabytes},
+	"Total GPU Memory":     {metric.GPUTotalMemory, megabytes},
+}
+
+// readCSV reads the first level of perf_analyzer's report.
+func readCSV(r io.Reader) (load.Figures, error) {
+	rows := csv.NewReader(r)
+	rows.FieldsPerRecord = -1
+	header, err := rows.Read()
+	if err != nil {
+		return load.Figures{}, fmt.Errorf("the report of perf_analyzer has no header: %w", err)
+	}
+	row, err := rows.Read()
+	if errors.Is(err, io.EOF) {
+		return load.Figures{}, errNoLevel
+	}
+	if err != nil {
+		return load.Figures{}, fmt.Errorf("the report of perf_analyzer: %w", err)
+	}
+	f := load.Figures{Values: metric.Values{}, GPUs: map[string]metric.Values{}, Stable: true}
+	for i, name := range header {
+		if i >= len(row) || row[i] == "" {
+			continue
+		}
+		if c, ok := columns[name]; ok {
+			v, err := strconv.ParseFloat(row[i], 64)
+			if err != nil {
+				return load.Figures{}, fmt.Errorf("the report of perf_analyzer: column %q: %w", name, err)
+			}
+			f.Values[c.tag] = v * c.factor
+		}
+		if c, ok := deviceColumns[name]; ok {
+			if err := readDevices(f.GPUs, row[i], c); err != nil {
+				return load.Figures{}, fmt.Errorf("the report of perf_analyzer: column %q: %w", name, err)
+			}
+		}
+	}
+	for _, v := range f.GPUs {
+		total, hasTotal := v[metric.GPUTotalMemory]
+		if used, ok := v[metric.GPUUsedMemory]; ok && hasTotal {
+			v[metric.GPUFreeMemory] = total - used
+		}
+	}
+	return f, nil
+}
+
+func readDevices(into map[string]metric.Values, cell string, c column) error {
+	for entry := range strings.SplitSeq(strings.TrimSuffix(cell, ";"), ";") {
+		// UUIDs of MIG devices may contain colons and slashes.
+		i := strings.LastIndexByte(entry, ':')
+		if i <= 0 {
+			return fmt.Errorf("%q is not a device and its value", entry)
+		}
+		v, err := strconv.ParseFloat(entry[i+1:], 64)
+		if err != nil {
+			return fmt.Errorf("device %s: %w", entry[:i], err)
+		}
+		if into[entry[:i]] == nil {
+			into[entry[:i]] = metric.Values{}
+		}
+		into[entry[:i]][c.tag] = v * c.factor
+	}
+	return nil
+}

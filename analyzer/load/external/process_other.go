@@ -1,0 +1,13 @@
+//go:build !linux
+
+package external
+
+import (
+	"errors"
+	"os/exec"
+	"time"
+)
+
+func ownGroup(*exec.Cmd) {}
+
+func cpuTime(int) (time.Duration, error) { return 0, errors.ErrUnsupported }

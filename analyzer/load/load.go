@@ -1,0 +1,122 @@
+// Package load says what a load generator measures for a profile, in the options of perf_analyzer,
+// and repeats measurements with longer windows until they settle. The generators themselves are
+// elsewhere: package external runs perf_analyzer, the command line supplies `triton perf`.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"triton/analyzer/metric"
+	"triton/analyzer/trial"
+)
+
+// Figures are what a generator measured of one model.
+type Figures struct {
+	Values metric.Values
+	GPUs   map[string]metric.Values // by UUID
+	// Requests counts the answered requests; 0 if the generator does not report it.
+	Requests   int
+	Stable     bool
+	Confidence map[metric.Tag]trial.Interval // of 95 %
+}
+
+// Outcome is the end of one model's load: Figures, or the reason why there are none.
+type Outcome struct {
+	Figures
+	Err error
+	// Unsettled: longer windows may give figures.
+	Unsettled bool
+	Output    string // of the generator, for the log of failed runs
+}
+
+// Generator puts load on models.
+type Generator interface {
+	// Run measures models at the same time, one for each set of options, and returns their
+	// outcomes in this order. It returns soon after the context has ended.
+	Run(ctx context.Context, models []Options) []Outcome
+}
+
+// Supervisor runs a generator for a trial.
+type Supervisor struct {
+	Generator Generator
+	// Attempts is the highest number of runs, the first included.
+	Attempts int
+	// Timeout bounds one run.
+	Timeout time.Duration
+	// Failed receives the options and the output of each model whose last run failed; may be nil.
+	Failed func(o Options, out Outcome)
+}
+
+// Windows of perf_analyzer's defaults, and by how much they grow.
+const (
+	firstCount, moreCount       = 50, 50
+	firstInterval, moreInterval = 5000, 1000 // milliseconds
+)
+
+// ErrNoRequests reports that no run gave figures.
+var ErrNoRequests = errors.New("no valid requests recorded")
+
+// Measure runs the generator until all models have figures. Models whose windows are too short get
+// longer ones.
+func (s Supervisor) Measure(ctx context.Context, models []Options) ([]Figures, error) {
+	current := make([]Options, len(models))
+	for i, m := range models {
+		current[i] = m.Clone()
+	}
+	for attempt := range s.Attempts {
+		outcomes, err := s.run(ctx, current)
+		if err != nil {
+			return nil, err
+		}
+		figures := make([]Figures, len(outcomes))
+		settled := true
+		for i, out := range outcomes {
+			figures[i] = out.Figures
+			if out.Err == nil {
+				continue
+			}
+			settled = false
+			if s.Failed != nil && (!out.Unsettled || attempt == s.Attempts-1) {
+				s.Failed(current[i], out)
+			}
+			if !out.Unsettled {
+				return nil, fmt.Errorf("model %s: %w", current[i].Get("model-name"), out.Err)
+			}
+			lengthen(&current[i])
+		}
+		if settled {
+			return figures, nil
+		}
+	}
+	return nil, fmt.Errorf("Ran perf_analyzer %d times, but %w", s.Attempts, ErrNoRequests)
+}
+
+func (s Supervisor) run(ctx context.Context, models []Options) ([]Outcome, error) {
+	limited, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	outcomes := s.Generator.Run(limited, models)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return nil, fmt.Errorf("the load generator did not finish within %s and was stopped; --perf-analyzer-timeout allows longer runs", s.Timeout)
+	}
+	return outcomes, nil
+}
+
+// lengthen makes the measurement windows longer.
+func lengthen(o *Options) {
+	name, first, more := "measurement-interval", firstInterval, moreInterval
+	if o.Get("measurement-mode") == "count_windows" {
+		name, first, more = "measurement-request-count", firstCount, moreCount
+	}
+	n, err := strconv.Atoi(o.Get(name))
+	if err != nil {
+		n = first
+	}
+	o.Set(name, strconv.Itoa(n+more))
+}

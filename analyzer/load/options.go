@@ -1,0 +1,225 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Options are perf_analyzer's options for one model, by their long names without dashes.
+type Options struct {
+	values map[string][]string
+	own    []string // names that Model Analyzer does not know, in the order of Set
+}
+
+// short has the options that Model Analyzer writes in short form, in its order.
+var short = []struct{ name, option string }{
+	{"model-name", "-m"},
+	{"model-version", "-x"},
+	{"batch-size", "-b"},
+	{"url", "-u"},
+	{"protocol", "-i"},
+	{"latency-report-file", "-f"},
+	{"http-header", "-H"},
+}
+
+// verbose has the options without values that come after the short ones.
+var verbose = []struct{ name, option string }{
+	{"verbose", "-v"},
+	{"extra-verbose", "-v -v"},
+	{"verbose-csv", "--verbose-csv"},
+}
+
+// long has the other options in Model Analyzer's order.
+var long = strings.Fields(`service-kind model-signature-name async sync measurement-interval concurrency-range
+	request-rate-range request-distribution request-intervals binary-search num-of-sequences
+	latency-threshold max-threads stability-percentage max-trials percentile input-data shared-memory
+	output-shared-memory-size shape sequence-length sequence-id-range string-length string-data
+	measurement-mode measurement-request-count streaming grpc-compression-algorithm
+	triton-server-directory model-repository ssl-grpc-use-ssl ssl-grpc-root-certifications-file
+	ssl-grpc-private-key-file ssl-grpc-certificate-chain-file ssl-https-verify-peer
+	ssl-https-verify-host ssl-https-ca-certificates-file ssl-https-client-certificate-type
+	ssl-https-client-certificate-file ssl-https-private-key-type ssl-https-private-key-file
+	collect-metrics metrics-url metrics-interval bls-composing-models`)
+
+// switches take no value; they are on if their value is "true".
+var switches = []string{"llm", "streaming", "async", "sync", "binary-search", "ssl-grpc-use-ssl", "collect-metrics"}
+
+// loads set the load: only one of them is active.
+var loads = []string{"concurrency-range", "request-rate-range", "request-intervals"}
+
+// Set sets the values of an option; without values it removes the option.
+func (o *Options) Set(name string, values ...string) {
+	if o.values == nil {
+		o.values = make(map[string][]string)
+	}
+	if slices.Contains(loads, name) {
+		for _, l := range loads {
+			delete(o.values, l)
+		}
+	}
+	if len(values) == 0 {
+		delete(o.values, name)
+		return
+	}
+	o.values[name] = values
+	if !known(name) && !slices.Contains(o.own, name) {
+		o.own = append(o.own, name)
+	}
+}
+
+func known(name string) bool {
+	if slices.Contains(long, name) {
+		return true
+	}
+	for _, s := range short {
+		if s.name == name {
+			return true
+		}
+	}
+	for _, s := range verbose {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Get returns the last value of an option; empty if it is not set.
+func (o Options) Get(name string) string {
+	v := o.values[name]
+	if len(v) == 0 {
+		return ""
+	}
+	return v[len(v)-1]
+}
+
+// Has reports whether an option without value is on.
+func (o Options) Has(name string) bool { return strings.EqualFold(o.Get(name), "true") }
+
+// Clone returns a copy.
+func (o Options) Clone() Options {
+	c := Options{values: make(map[string][]string, len(o.values)), own: slices.Clone(o.own)}
+	for name, v := range o.values {
+		c.values[name] = v
+	}
+	return c
+}
+
+// Args returns the command line: short options, verbose ones, long ones.
+func (o Options) Args() []string {
+	var args []string
+	for _, s := range short {
+		for _, v := range o.values[s.name] {
+			args = append(args, s.option, v)
+		}
+	}
+	for _, s := range verbose {
+		if v := o.Get(s.name); v != "" && !strings.EqualFold(v, "false") {
+			args = append(args, strings.Fields(s.option)...)
+		}
+	}
+	for _, name := range slices.Concat(long, o.own) {
+		if slices.Contains(switches, name) {
+			if o.Has(name) {
+				args = append(args, "--"+name)
+			}
+			continue
+		}
+		for _, v := range o.values[name] {
+			args = append(args, "--"+name+"="+v)
+		}
+	}
+	return args
+}
+
+// Representation returns the command line without what differs between runs of the same trial: the
+// address of the server and the number of requests, which is adjusted to the model.
+func (o Options) Representation() string {
+	c := o.Clone()
+	c.Set("url")
+	c.Set("measurement-request-count")
+	return strings.Join(c.Args(), " ")
+}
+
+// MarshalJSON writes the form of Model Analyzer's checkpoints.
+func (o Options) MarshalJSON() ([]byte, error) {
+	options, flags, rest := map[string]any{}, map[string]any{}, map[string]any{}
+	for _, s := range short {
+		options[s.option] = value(o.values[s.name])
+	}
+	for _, s := range verbose {
+		flags[s.option] = nil
+		if o.Get(s.name) != "" {
+			flags[s.option] = s.option
+		}
+	}
+	for _, name := range slices.Concat(long, o.own) {
+		rest[name] = value(o.values[name])
+	}
+	return json.Marshal(map[string]any{"_args": rest, "_options": options, "_verbose": flags})
+}
+
+// value returns the values of an option as Model Analyzer stores them: numbers where they are.
+func value(v []string) any {
+	switch len(v) {
+	case 0:
+		return nil
+	case 1:
+		if n, err := strconv.Atoi(v[0]); err == nil {
+			return n
+		}
+		return v[0]
+	}
+	return v
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (o *Options) UnmarshalJSON(text []byte) error {
+	var stored struct {
+		Args    map[string]any `json:"_args"`
+		Options map[string]any `json:"_options"`
+		Verbose map[string]any `json:"_verbose"`
+	}
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return err
+	}
+	*o = Options{}
+	for _, s := range short {
+		o.Set(s.name, texts(stored.Options[s.option])...)
+	}
+	for _, s := range verbose {
+		if stored.Verbose[s.option] != nil {
+			o.Set(s.name, "true")
+		}
+	}
+	names := make([]string, 0, len(stored.Args))
+	for name := range stored.Args {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if v := texts(stored.Args[name]); len(v) > 0 {
+			o.Set(name, v...)
+		}
+	}
+	return nil
+}
+
+func texts(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case float64:
+		return []string{strconv.FormatFloat(v, 'f', -1, 64)}
+	case []any:
+		var all []string
+		for _, e := range v {
+			all = append(all, texts(e)...)
+		}
+		return all
+	}
+	return []string{fmt.Sprint(v)}
+}

@@ -1,0 +1,141 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/analyzer/metric"
+	"triton/pkg/gpu"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Utilization and power are means over time, the rest is the largest value; free memory is what the
+// largest use left.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := 0.0
+		failing := 0
+		w := Start(t.Context(),
+			Source{func(context.Context) (Reading, error) {
+				n++
+				return Reading{GPUs: map[string]metric.Values{
+					"A": {metric.GPUUsedMemory: 100 * n, metric.GPUTotalMemory: 1000, metric.GPUUtilization: 10 * n, metric.GPUPower: n},
+					"B": {metric.GPUUsedMemory: 50, metric.GPUTotalMemory: 500},
+				}}, nil
+			}, time.Second},
+			Source{func(context.Context) (Reading, error) {
+				return Reading{Host: metric.Values{metric.CPUUsedRAM: 10 - n}}, nil
+			}, 2 * time.Second},
+			Source{func(context.Context) (Reading, error) {
+				failing++
+				return Reading{}, errors.New("no page")
+			}, time.Second})
+		time.Sleep(3*time.Second + time.Millisecond)
+		r, errs := w.Stop()
+		require.Equal(t, 4.0, n, "at once, and three seconds")
+		require.Equal(t, 4, failing)
+		require.Equal(t, []error{errors.New("no page")}, errs, "a source reports its first error only")
+		assert.Equal(t, map[string]metric.Values{
+			"A": {metric.GPUUsedMemory: 400, metric.GPUTotalMemory: 1000, metric.GPUFreeMemory: 600, metric.GPUUtilization: 25, metric.GPUPower: 2.5},
+			"B": {metric.GPUUsedMemory: 50, metric.GPUTotalMemory: 500, metric.GPUFreeMemory: 450},
+		}, r.GPUs)
+		assert.Contains(t, r.Host, metric.CPUUsedRAM)
+	})
+}
+
+const page = `# HELP nv_gpu_utilization GPU utilization rate [0.0 - 1.0)
+# TYPE nv_gpu_utilization gauge
+nv_gpu_utilization{gpu_uuid="GPU-1"} 0.5
+nv_gpu_utilization{gpu_uuid="GPU-2"} 0.25
+# TYPE nv_gpu_power_usage gauge
+nv_gpu_power_usage{gpu_uuid="GPU-1"} 60.5
+# TYPE nv_gpu_memory_used_bytes gauge
+nv_gpu_memory_used_bytes{gpu_uuid="GPU-1"} 2000000000
+nv_gpu_memory_total_bytes{gpu_uuid="GPU-1"} 8000000000
+nv_cpu_utilization 0.5`
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	status, text := http.StatusOK, page
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text))
+	}))
+	defer server.Close()
+	for _, url := range []string{server.URL + "/metrics", strings.TrimPrefix(server.URL, "http://") + "/metrics"} {
+		r, err := Page(url)(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, map[string]metric.Values{
+			"GPU-1": {metric.GPUUtilization: 50, metric.GPUPower: 60.5, metric.GPUUsedMemory: 2000, metric.GPUTotalMemory: 8000},
+			"GPU-2": {metric.GPUUtilization: 25},
+		}, r.GPUs)
+	}
+	text = "{"
+	_, err := Page(server.URL)(t.Context())
+	require.ErrorContains(t, err, "the server's metrics: ")
+	status = http.StatusNotFound
+	_, err = Page(server.URL)(t.Context())
+	require.ErrorContains(t, err, "404 Not Found")
+	server.Close()
+	_, err = Page(server.URL)(t.Context())
+	require.ErrorContains(t, err, "read the server's metrics: ")
+}
+
+// device is a view of one GPU without a power meter.
+type device struct{ gpu.View }
+
+func (device) Read(gpu.Device) gpu.Reading {
+	return gpu.Reading{MemoryTotal: gpu.Some[uint64](8e9), MemoryUsed: gpu.Some[uint64](2e9), Utilization: gpu.Some(0.5)}
+}
+
+func TestGPUs(t *testing.T) {
+	t.Parallel()
+	r, err := GPUs(device{}, []gpu.Device{{UUID: "GPU-1"}})(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[string]metric.Values{
+		"GPU-1": {metric.GPUUtilization: 50, metric.GPUUsedMemory: 2000, metric.GPUTotalMemory: 8000},
+	}, r.GPUs)
+}
+
+// proc writes files of /proc.
+func proc(t *testing.T, files map[string]string) Host {
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, "proc", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return Host{root}
+}
+
+func TestHost(t *testing.T) {
+	t.Parallel()
+	h := proc(t, map[string]string{
+		"10/smaps_rollup":        "00400000-7fff r--p 00000000 00:00 0 [rollup]\nRss: 9000 kB\nPrivate_Clean: 1000 kB\nPrivate_Dirty: 3000 kB\n",
+		"10/task/10/children":    "11 12",
+		"11/smaps_rollup":        "Private_Dirty: 1000 kB\nPrivate_Hugetlb: 1000 kB\n",
+		"meminfo":                "MemTotal: 9999 kB\nMemAvailable: 5000 kB\n",
+		"20/unreadable/children": "",
+	})
+	r, err := h.Memory(func() []int { return []int{10} })(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, metric.Values{metric.CPUUsedRAM: 6.144, metric.CPUAvailableRAM: 5.12}, r.Host, "with its child; the other one has ended")
+	_, err = h.Memory(func() []int { return []int{20} })(t.Context())
+	require.ErrorIs(t, err, errNoProcess)
+	_, err = h.Memory(func() []int { return nil })(t.Context())
+	require.ErrorIs(t, err, errNoProcess)
+}

@@ -1,0 +1,92 @@
+package monitor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	prometheus "github.com/prometheus/common/model"
+
+	"triton/analyzer/metric"
+)
+
+// gauges are the metrics of devices on a server's page, and the factors to their units here.
+var gauges = map[string]struct {
+	tag    metric.Tag
+	factor float64
+}{
+	"nv_gpu_utilization":        {metric.GPUUtilization, 100},
+	"nv_gpu_power_usage":        {metric.GPUPower, 1},
+	"nv_gpu_memory_used_bytes":  {metric.GPUUsedMemory, 1 / megabyte},
+	"nv_gpu_memory_total_bytes": {metric.GPUTotalMemory, 1 / megabyte},
+}
+
+const (
+	pageTimeout = 5 * time.Second
+	maxPage     = 64 << 20
+)
+
+// Page returns a reader of the devices on the metrics page of a server.
+func Page(url string) func(context.Context) (Reading, error) {
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	return func(ctx context.Context) (Reading, error) {
+		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return Reading{}, fmt.Errorf("metrics URL: %w", err)
+		}
+		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		if err != nil {
+			return Reading{}, fmt.Errorf("read the server's metrics: %w", err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return Reading{}, fmt.Errorf("read the server's metrics: GET %s: %s", url, resp.Status)
+		}
+		return readPage(io.LimitReader(resp.Body, maxPage))
+	}
+}
+
+func readPage(page io.Reader) (Reading, error) {
+	// The parser requires a newline after the last line.
+	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(io.MultiReader(page, strings.NewReader("\n")))
+	if err != nil {
+		return Reading{}, fmt.Errorf("the server's metrics: %w", err)
+	}
+	r := Reading{GPUs: map[string]metric.Values{}}
+	for name, g := range gauges {
+		for _, m := range families[name].GetMetric() {
+			id := uuidOf(m)
+			if id == "" {
+				continue
+			}
+			if r.GPUs[id] == nil {
+				r.GPUs[id] = metric.Values{}
+			}
+			v := m.GetGauge().GetValue()
+			if m.Untyped != nil { // a page without TYPE lines
+				v = m.GetUntyped().GetValue()
+			}
+			r.GPUs[id][g.tag] = v * g.factor
+		}
+	}
+	return r, nil
+}
+
+func uuidOf(m *dto.Metric) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == "gpu_uuid" {
+			return l.GetValue()
+		}
+	}
+	return ""
+}

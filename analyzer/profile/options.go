@@ -1,0 +1,116 @@
+package profile
+
+import (
+	"strconv"
+	"strings"
+
+	"triton/analyzer/load"
+	"triton/analyzer/settings"
+	"triton/analyzer/trial"
+)
+
+// preciseInterval is the length of a window, in milliseconds, in measurements that end with their
+// confidence interval.
+const preciseInterval = "500"
+
+// loadOptions returns the load generator's options for the members of a trial. The addresses are
+// those of the settings, so that the options of a trial are the same in every run.
+func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]load.Options, error) {
+	all := make([]load.Options, len(c.Members))
+	for i, m := range c.Members {
+		given, err := r.options(m.Model)
+		if err != nil {
+			return nil, err
+		}
+		o := &all[i]
+		r.common(o, m)
+		setLoad(o, m.Load)
+		if p.Precision > 0 {
+			// The half-width is in percent. Ten windows are the time limit.
+			o.Set("measurement-mode", "time_windows")
+			o.Set("measurement-interval", preciseInterval)
+			o.Set("stop-when", "ci(throughput)<"+strconv.FormatFloat(100*p.Precision, 'f', 2, 64)+"%")
+		}
+		if r.ModelType == settings.LLM && r.Client.Path == "" {
+			o.Set("llm", "true")
+		}
+		for _, f := range given.PerfFlags {
+			o.Set(f.Name, f.Values...)
+		}
+	}
+	return all, nil
+}
+
+// common sets what Model Analyzer passes to every run.
+func (r *runner) common(o *load.Options, m trial.Member) {
+	o.Set("model-name", m.Model)
+	o.Set("latency-report-file", m.Model+"-results.csv")
+	o.Set("measurement-mode", "count_windows")
+	o.Set("verbose-csv", "true")
+	if r.Server.LaunchMode == settings.CAPI {
+		o.Set("model-name", m.Name)
+		o.Set("service-kind", "triton_c_api")
+		o.Set("triton-server-directory", r.Server.InstallPath)
+		o.Set("model-repository", r.OutputModelRepository)
+	} else {
+		url := r.Server.GRPCEndpoint
+		if r.Client.Protocol == "http" {
+			url = r.Server.HTTPEndpoint
+		}
+		o.Set("protocol", r.Client.Protocol)
+		o.Set("url", url)
+		o.Set("collect-metrics", "true")
+		o.Set("metrics-url", r.Server.MetricsURL)
+		o.Set("metrics-interval", strconv.FormatInt(r.MonitoringInterval.Milliseconds(), 10))
+	}
+	if len(r.BLSComposing) > 0 {
+		names := make([]string, len(r.BLSComposing))
+		for i, b := range r.BLSComposing {
+			names[i] = b.Name
+		}
+		o.Set("bls-composing-models", strings.Join(names, ","))
+	}
+}
+
+func setLoad(o *load.Options, l trial.Load) {
+	o.Set("batch-size", strconv.Itoa(max(1, l.Batch)))
+	switch {
+	case l.Concurrency > 0:
+		o.Set("concurrency-range", strconv.Itoa(l.Concurrency))
+	case l.RequestRate > 0:
+		o.Set("request-rate-range", strconv.Itoa(l.RequestRate))
+	case l.Intervals != "":
+		o.Set("request-intervals", l.Intervals)
+	}
+}
+
+// address returns the options with the addresses of the running server.
+func (s *session) address(c trial.Config, options []load.Options) []load.Options {
+	at := s.server.Endpoints()
+	out := make([]load.Options, len(options))
+	for i, o := range options {
+		out[i] = o.Clone()
+		if s.control == nil {
+			continue
+		}
+		url := at.GRPC
+		if strings.EqualFold(o.Get("protocol"), "http") {
+			url = at.HTTP
+		}
+		if o.Get("url") == s.settingsURL(o) {
+			out[i].Set("url", url)
+		}
+		if o.Has("collect-metrics") && o.Get("metrics-url") == s.Server.MetricsURL {
+			out[i].Set("metrics-url", at.Metrics)
+		}
+	}
+	return out
+}
+
+// settingsURL returns the address of the settings for the protocol of a load.
+func (s *session) settingsURL(o load.Options) string {
+	if strings.EqualFold(o.Get("protocol"), "http") {
+		return s.Server.HTTPEndpoint
+	}
+	return s.Server.GRPCEndpoint
+}

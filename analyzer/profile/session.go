@@ -1,0 +1,307 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"triton/analyzer/launch"
+	"triton/analyzer/monitor"
+	"triton/analyzer/settings"
+	"triton/analyzer/trial"
+	"triton/pkg/client"
+)
+
+var noOverride client.Override
+
+// session is the server of a profile and what it has loaded.
+type session struct {
+	*runner
+	server  launch.Server
+	control Control  // nil if the load generator has the server in its process
+	variant string   // names of the loaded variants; empty: none
+	loaded  []string // models, in the order of loading
+}
+
+// readyPoll is the time between two questions whether a model is ready.
+const readyPoll = 100 * time.Millisecond
+
+// completionServer starts a server to complete configurations, and samples its metrics while it is
+// empty. It returns nil if configurations are taken as they are.
+func (r *runner) completionServer(ctx context.Context) (Control, error) {
+	s := r.session
+	if err := s.start(ctx, r.Completer, r.Global.ServerFlags, r.Global.ServerEnvironment); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
+	}
+	if s.control == nil {
+		return nil, nil
+	}
+	if r.Server.LaunchMode == settings.Remote {
+		if err := s.remoteReady(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r.Server.LaunchMode == settings.CAPI {
+		return s.control, nil // its servers are not those that are measured
+	}
+	return s.control, s.sampleEmpty(ctx)
+}
+
+// remoteReady waits for the server of the user and warns of what distorts its metrics.
+func (s *session) remoteReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.readyTimeout())
+	defer cancel()
+	for {
+		ok, err := s.control.Ready(ctx)
+		if ok && err == nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: the server at %s is not ready: %w", ErrNoServer, s.server.Endpoints().GRPC, errors.Join(err, context.Cause(ctx)))
+		case <-time.After(readyPoll):
+		}
+	}
+	index, err := s.control.Index(ctx, true)
+	if err != nil {
+		return fmt.Errorf("the models of the server: %w", err)
+	}
+	var others []string
+	for _, m := range index {
+		if !s.ReloadModelDisable && !slices.Contains(others, m.GetName()) {
+			others = append(others, m.GetName())
+		}
+	}
+	if len(others) > 0 {
+		s.warn("The server has loaded other models, whose memory is in all readings: " + strings.Join(others, ", "))
+	}
+	return nil
+}
+
+func (s *session) readyTimeout() time.Duration {
+	return time.Duration(max(1, s.Client.MaxRetries)) * time.Second
+}
+
+// sampleEmpty reads the metrics of a server without models.
+func (s *session) sampleEmpty(ctx context.Context) error {
+	resumed := len(s.state.Trials) > 0
+	if resumed {
+		s.notice("GPU devices match checkpoint - skipping server metric acquisition")
+		return nil
+	}
+	remote := s.Server.LaunchMode == settings.Remote && !s.DCGMDisable
+	if len(s.Devices) == 0 && !remote {
+		return nil
+	}
+	s.notice("Profiling server only metrics...")
+	w := s.watch(ctx)
+	select {
+	case <-time.After(s.Duration):
+	case <-ctx.Done():
+	case <-s.Interrupt:
+	}
+	reading, errs := w.Stop()
+	if remote && len(errs) > 0 {
+		return fmt.Errorf("Failed to connect to Tritonserver's GPU metrics monitor. Please check that the `triton_metrics_url` value is set correctly: %s. (%w)", //nolint:staticcheck // Model Analyzer's sentence
+			s.Server.MetricsURL, errs[0])
+	}
+	s.state.ServerOnly = reading.GPUs
+	s.learnGPUs(reading)
+	s.publishGPUs()
+	return nil
+}
+
+// start starts a server, or restarts it with other options.
+func (s *session) start(ctx context.Context, l launch.Launcher, flags settings.Flags, env map[string]string) error {
+	if err := s.close(); err != nil {
+		s.warn("stop the server: " + err.Error())
+	}
+	server, err := l.Launch(ctx, launch.Setup{Flags: s.serverFlags(flags), Env: env})
+	if err != nil {
+		return err
+	}
+	s.server = server
+	if at := server.Endpoints(); at.HTTP != "" || at.GRPC != "" {
+		if s.control, err = s.Connect(at); err != nil {
+			return errors.Join(err, s.close())
+		}
+	}
+	return nil
+}
+
+// fixedFlags are set by the launcher.
+var fixedFlags = []string{
+	"model-repository", "model-store", "model-control-mode", "http-port", "grpc-port", "metrics-port",
+	"http-address", "grpc-address", "metrics-address", "load-model",
+}
+
+func (s *session) serverFlags(flags settings.Flags) []string {
+	var out []string
+	for _, f := range flags {
+		name := strings.ReplaceAll(f.Name, "_", "-")
+		if slices.Contains(fixedFlags, name) {
+			s.warn(fmt.Sprintf("triton_server_flags: %s is set by the analyzer and ignored", f.Name))
+			continue
+		}
+		for _, v := range f.Values {
+			out = append(out, "--"+name+"="+v)
+		}
+	}
+	return out
+}
+
+// close stops the server. Models on a server of the user are unloaded.
+func (s *session) close() error {
+	var errs []error
+	if s.control != nil {
+		if s.Server.LaunchMode == settings.Remote {
+			errs = append(errs, s.unload())
+		}
+		errs = append(errs, s.control.Close())
+	}
+	if s.server != nil {
+		errs = append(errs, s.server.Close())
+	}
+	s.control, s.server, s.variant, s.loaded = nil, nil, "", nil
+	return errors.Join(errs...)
+}
+
+// unload unloads the models of the trial before.
+func (s *session) unload() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.readyTimeout())
+	defer cancel()
+	var errs []error
+	for _, model := range slices.Backward(s.loaded) {
+		if err := s.control.Unload(ctx, model, false); err != nil {
+			errs = append(errs, fmt.Errorf("unload model %q: %w", model, err))
+		}
+	}
+	s.loaded = nil
+	return errors.Join(errs...)
+}
+
+// provide makes the server have the variants of a trial. It restarts the server if they are others than
+// before, so that no memory of theirs is left.
+func (s *session) provide(ctx context.Context, name string, c trial.Config) error {
+	if s.variant == name && s.server != nil && s.server.Err() == nil {
+		return nil
+	}
+	first, err := s.options(c.Members[0].Model)
+	if err != nil {
+		return err
+	}
+	if s.server == nil || s.Server.LaunchMode != settings.Remote {
+		if err := s.start(ctx, s.Launcher, first.ServerFlags, first.ServerEnvironment); err != nil {
+			return err
+		}
+	}
+	if s.control != nil && !s.ReloadModelDisable {
+		if err := s.unload(); err != nil {
+			return err
+		}
+		if err := s.load(ctx, c); err != nil {
+			s.variant = ""
+			return err
+		}
+	}
+	s.variant = name
+	return nil
+}
+
+// options returns the options of a profiled model.
+func (r *runner) options(model string) (settings.Model, error) {
+	for _, m := range r.Models {
+		if m.Name == model {
+			return m, nil
+		}
+	}
+	return settings.Model{}, fmt.Errorf("model %q is not profiled", model)
+}
+
+// load loads the variants under their models' names: the models that others call first.
+func (s *session) load(ctx context.Context, c trial.Config) error {
+	for _, m := range c.Members {
+		for _, v := range append(slices.Clone(m.Composing), m.Variant) {
+			config, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(v.Config)
+			if err != nil {
+				return err
+			}
+			if err := s.control.Load(ctx, v.Model, client.Override{Config: string(config)}); err != nil {
+				return &loadError{v.Name, explicitError(s.ended(err))}
+			}
+			s.loaded = append(s.loaded, v.Model)
+			if err := s.awaitModel(ctx, v.Model); err != nil {
+				return &loadError{v.Name, s.ended(err)}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *session) awaitModel(ctx context.Context, model string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.readyTimeout())
+	defer cancel()
+	for {
+		ok, err := s.control.ModelReady(ctx, model, "")
+		if ok && err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("the model was not ready within %v", s.readyTimeout()), err)
+		case <-s.server.Done():
+			return s.server.Err()
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+// ended returns why the server has ended, if that is the cause of an error.
+func (s *session) ended(err error) error {
+	if s.server == nil {
+		return err
+	}
+	// The connection breaks a moment before the end of the process is seen.
+	select {
+	case <-s.server.Done():
+	case <-time.After(readyPoll):
+	}
+	if gone := s.server.Err(); gone != nil {
+		return gone
+	}
+	return err
+}
+
+// memoryReader is a server that reads its own memory, such as a container.
+type memoryReader interface {
+	Memory(ctx context.Context) (monitor.Reading, error)
+}
+
+// deviceInterval is the time between two readings of devices through their driver: peaks of memory are
+// short, and reading is cheap.
+const deviceInterval = 20 * time.Millisecond
+
+// watch starts to read devices and memory.
+func (s *session) watch(ctx context.Context) *monitor.Watch {
+	var sources []monitor.Source
+	at := s.server.Endpoints()
+	switch {
+	case len(s.Devices) > 0:
+		sources = append(sources, monitor.Source{Read: monitor.GPUs(s.GPU, s.Devices), Every: min(deviceInterval, s.MonitoringInterval)})
+	case s.Server.LaunchMode == settings.Remote && !s.DCGMDisable:
+		sources = append(sources, monitor.Source{Read: monitor.Page(at.Metrics), Every: s.MonitoringInterval})
+	}
+	if s.CollectCPUMetrics {
+		if m, ok := s.server.(memoryReader); ok {
+			sources = append(sources, monitor.Source{Read: m.Memory, Every: s.MonitoringInterval})
+		} else if s.Server.LaunchMode != settings.Remote {
+			sources = append(sources, monitor.Source{Read: monitor.Host{}.Memory(s.server.PIDs), Every: s.MonitoringInterval})
+		}
+	}
+	return monitor.Start(ctx, sources...)
+}

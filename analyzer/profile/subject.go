@@ -1,0 +1,280 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"triton/analyzer/settings"
+	"triton/analyzer/trial"
+	"triton/analyzer/variant"
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+)
+
+// Subject is what one search is about: one model, or all models that are profiled at the same time.
+type Subject struct {
+	Models []Model
+	Seed   uint64 // of random choices
+}
+
+// Name returns the names of the models, joined by commas.
+func (s Subject) Name() string {
+	names := make([]string, len(s.Models))
+	for i, m := range s.Models {
+		names[i] = m.Name
+	}
+	return strings.Join(names, ",")
+}
+
+// Model is a model of a subject.
+type Model struct {
+	settings.Model
+	Config    *inferencepb.ModelConfig // complete
+	Composing []Model                  // of ensembles, in the order of the steps, and of BLS models
+}
+
+// Ensemble reports whether the server runs the model as a sequence of others.
+func (m Model) Ensemble() bool { return m.Config.GetEnsembleScheduling() != nil }
+
+// written returns the configuration of a model as its user wrote it; nil if there is none.
+func (r *runner) written(model string) (*inferencepb.ModelConfig, error) {
+	if r.ModelRepository == "" {
+		return nil, nil
+	}
+	c, err := modelconfig.ReadFile(filepath.Join(r.ModelRepository, model, modelconfig.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(r.ModelRepository, model)); err != nil {
+			return nil, fmt.Errorf("model %q: %w", model, err)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", model, err)
+	}
+	if c.GetName() == "" {
+		c.Name = model
+	}
+	return c.ModelConfig, nil
+}
+
+// configs completes configurations.
+type configs struct {
+	*runner
+	control Control // nil without a server
+}
+
+// complete returns the complete configuration of a model: the server's, with what its user wrote.
+func (c configs) complete(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
+	written, err := c.written(model)
+	if err != nil {
+		return nil, err
+	}
+	if c.control == nil || written.GetEnsembleScheduling() != nil {
+		if written == nil {
+			return nil, fmt.Errorf("model %q has no %s, and no server can complete it in launch mode %s", model, modelconfig.FileName, c.Server.LaunchMode)
+		}
+		return written, nil
+	}
+	served, err := c.served(ctx, model)
+	switch {
+	case err == nil && written == nil:
+		return served, nil
+	case err == nil:
+		return variant.Complete(written, served), nil
+	case written == nil || ctx.Err() != nil:
+		return nil, fmt.Errorf("model %q: %w", model, err)
+	}
+	c.warn(fmt.Sprintf("model %q could not be loaded to complete its configuration, which is taken as it is: %v", model, err))
+	return written, nil
+}
+
+// served loads a model and returns its configuration.
+func (c configs) served(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
+	if !c.ReloadModelDisable {
+		if err := c.control.Load(ctx, model, noOverride); err != nil {
+			return nil, explicitError(err)
+		}
+	}
+	return c.control.ModelConfig(ctx, model, "")
+}
+
+// prepare samples the empty server, completes the configurations and returns the subjects.
+func (r *runner) prepare(ctx context.Context) ([]Subject, error) {
+	control, err := r.completionServer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.report.CPUOnly = r.report.CPUOnly || r.noGPUs()
+	c := configs{r, control}
+	subjects, err := c.subjects(ctx)
+	return subjects, errors.Join(err, r.session.close())
+}
+
+func (c configs) subjects(ctx context.Context) ([]Subject, error) {
+	var models []Model
+	for _, m := range c.Models {
+		model, err := c.model(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, model)
+	}
+	if c.Search.ConcurrentModels && len(models) > 1 {
+		return []Subject{{models, c.state.Seed}}, nil
+	}
+	subjects := make([]Subject, len(models))
+	for i, m := range models {
+		subjects[i] = Subject{[]Model{m}, c.state.Seed}
+	}
+	return subjects, nil
+}
+
+// model completes a profiled model and the models that it calls.
+func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
+	m.CPUOnly = m.CPUOnly || c.noGPUs()
+	config, err := c.complete(ctx, m.Name)
+	if err != nil {
+		return Model{}, err
+	}
+	out := Model{Model: m, Config: config}
+	if !out.Ensemble() {
+		for _, b := range c.BLSComposing {
+			composing, err := c.composing(ctx, b)
+			if err != nil {
+				return Model{}, err
+			}
+			out.Composing = append(out.Composing, composing)
+		}
+		return out, nil
+	}
+	if len(c.Models) > 1 {
+		return Model{}, fmt.Errorf("model %q is an ensemble, and an ensemble can only be profiled alone", m.Name)
+	}
+	steps := stepModels(config)
+	for _, name := range steps {
+		given := settings.Model{Name: name}
+		for _, e := range c.EnsembleComposing {
+			if e.Name == name {
+				given = e
+			}
+		}
+		composing, err := c.composing(ctx, given)
+		if err != nil {
+			return Model{}, err
+		}
+		if composing.Ensemble() {
+			return Model{}, fmt.Errorf("model %q of ensemble %q is an ensemble itself, which cannot be profiled", name, m.Name)
+		}
+		out.Composing = append(out.Composing, composing)
+	}
+	for _, e := range c.EnsembleComposing {
+		if !slices.Contains(steps, e.Name) {
+			c.warn(fmt.Sprintf("ensemble_composing_models: %q is not a model of ensemble %q and is ignored", e.Name, m.Name))
+		}
+	}
+	return out, nil
+}
+
+func (c configs) composing(ctx context.Context, m settings.Model) (Model, error) {
+	m.CPUOnly = m.CPUOnly || slices.Contains(c.CPUOnlyComposing, m.Name) || c.noGPUs()
+	config, err := c.complete(ctx, m.Name)
+	return Model{Model: m, Config: config}, err
+}
+
+// noGPUs reports whether the servers have no devices, so that all models are on the CPU.
+func (r *runner) noGPUs() bool {
+	if r.Server.LaunchMode == settings.Remote { // its metrics say which it has
+		return len(r.state.GPUs) == 0 && !r.DCGMDisable
+	}
+	return len(r.Devices) == 0
+}
+
+// stepModels returns the models of an ensemble's steps, each once.
+func stepModels(config *inferencepb.ModelConfig) []string {
+	var names []string
+	for _, s := range config.GetEnsembleScheduling().GetStep() {
+		if !slices.Contains(names, s.GetModelName()) {
+			names = append(names, s.GetModelName())
+		}
+	}
+	return names
+}
+
+// find returns the model that a proposal is about.
+func find(models []Model, name string) (Model, error) {
+	for _, m := range models {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	return Model{}, fmt.Errorf("the search proposes model %q, which is not profiled", name)
+}
+
+// variants makes the variants of a proposal.
+func (r *runner) variants(s Subject, p trial.Proposal) (trial.Config, error) {
+	var c trial.Config
+	for _, proposed := range p.Members {
+		m, err := find(s.Models, proposed.Model)
+		if err != nil {
+			return c, err
+		}
+		member := trial.Member{Load: proposed.Load}
+		for _, pc := range proposed.Composing {
+			cm, err := find(m.Composing, pc.Model)
+			if err != nil {
+				return c, err
+			}
+			v, err := r.state.Names.Variant(cm.Config, pc.Patch, nil)
+			if err != nil {
+				return c, err
+			}
+			v.CPUOnly = v.CPUOnly || cm.CPUOnly
+			member.Composing = append(member.Composing, v)
+		}
+		if member.Variant, err = r.state.Names.Variant(m.Config, proposed.Patch, member.Composing); err != nil {
+			return c, err
+		}
+		member.CPUOnly = member.CPUOnly || m.CPUOnly
+		c.Members = append(c.Members, member)
+	}
+	return c, nil
+}
+
+func newModelReport(s Subject) ModelReport {
+	r := ModelReport{Name: s.Name()}
+	for _, m := range s.Models {
+		member := MemberReport{Model: m.Name, Ensemble: m.Ensemble(), CPUOnly: m.CPUOnly, Goal: m.Goal}
+		for _, c := range m.Composing {
+			member.Composing = append(member.Composing, c.Name)
+		}
+		r.Members = append(r.Members, member)
+	}
+	return r
+}
+
+// recordedMember describes a model of a trial from a checkpoint.
+func recordedMember(p *settings.Profile, t trial.Member) MemberReport {
+	m := MemberReport{Model: t.Model, CPUOnly: t.CPUOnly, Ensemble: t.Config.GetEnsembleScheduling() != nil, Goal: p.Global.Goal}
+	for _, given := range p.Models {
+		if given.Name == t.Model {
+			m.Goal, m.CPUOnly = given.Goal, m.CPUOnly || given.CPUOnly
+		}
+	}
+	for _, c := range t.Composing {
+		m.Composing = append(m.Composing, c.Model)
+	}
+	return m
+}
+
+// countLoad takes from a trial what the report says about all of them.
+func (r *Report) countLoad(c trial.Config) {
+	for _, m := range c.Members {
+		r.RequestRate = r.RequestRate || m.Load.RequestRate > 0
+	}
+}

@@ -1,0 +1,282 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"triton/analyzer/checkpoint"
+	"triton/analyzer/load"
+	"triton/analyzer/metric"
+	"triton/analyzer/monitor"
+	"triton/analyzer/trial"
+)
+
+// illegalError reports a trial that no server can run.
+type illegalError struct{ text string }
+
+func (e *illegalError) Error() string { return "Skipping illegal run configuration: " + e.text }
+
+// trial runs a proposal, or finds its result in the checkpoint. The error ends the profile.
+func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.Result, error) {
+	result := trial.Result{Proposal: p}
+	config, err := r.variants(s, p)
+	if err != nil {
+		return failed(result, err), err
+	}
+	result.Config = config
+	r.report.countLoad(config)
+	if err := legal(config); err != nil {
+		r.notice(err.Error())
+		result = failed(result, err)
+		r.Observe(Measured{Result: result})
+		return result, nil
+	}
+	if err := r.writeVariants(config); err != nil {
+		return failed(result, err), err
+	}
+	options, err := r.loadOptions(s, p, config)
+	if err != nil {
+		return failed(result, err), err
+	}
+	key := r.key(config, options)
+	if known, ok := r.state.Find(key); ok {
+		r.notice("Existing measurement found for run config. Skipping profile")
+		result.Measurement = known.Result.Measurement
+		r.successes++
+		r.Observe(Measured{Result: result, Reused: true})
+		return result, nil
+	}
+	r.Observe(Measuring{config})
+	result = r.measure(ctx, result, options)
+	if ctx.Err() != nil {
+		return result, nil
+	}
+	r.attempts++
+	if result.Measurement != nil {
+		r.successes++
+		r.state.Trials = append(r.state.Trials, checkpoint.Trial{Key: key, Options: options, Result: result})
+	}
+	if result.Failure != nil {
+		r.lastFailure = result.Failure.Err
+	}
+	r.Observe(Measured{Result: result})
+	if err := r.save(); err != nil {
+		return result, err
+	}
+	if r.attempts >= 2 && r.successes == 0 {
+		return result, fmt.Errorf("%w The last one: %w", errAttempts, result.Failure.Err)
+	}
+	return result, nil
+}
+
+func failed(r trial.Result, err error) trial.Result {
+	r.Failure = &trial.Failure{Class: classify(err), Err: err}
+	return r
+}
+
+// legal checks what the server would refuse.
+func legal(c trial.Config) error {
+	for _, m := range c.Members {
+		largest := max(1, m.Config.GetMaxBatchSize())
+		if m.Load.Batch > int(largest) {
+			return &illegalError{fmt.Sprintf("batch size %d of the client is above the max_batch_size %d of %s", m.Load.Batch, largest, m.Name)}
+		}
+		for _, v := range append([]trial.Variant{m.Variant}, m.Composing...) {
+			for _, n := range v.Config.GetDynamicBatching().GetPreferredBatchSize() {
+				if n > max(1, v.Config.GetMaxBatchSize()) {
+					return &illegalError{fmt.Sprintf("preferred_batch_size %d is above the max_batch_size %d of %s", n, v.Config.GetMaxBatchSize(), v.Name)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (r *runner) writeVariants(c trial.Config) error {
+	for _, m := range c.Members {
+		if err := r.repository.Add(m.Variant); err != nil {
+			return err
+		}
+		for _, v := range m.Composing {
+			if err := r.repository.AddComposing(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// key identifies a trial over several runs: in Model Analyzer's form, and with the server's flags and
+// environment, which change what is measured, where there are any.
+func (r *runner) key(c trial.Config, options []load.Options) string {
+	var b strings.Builder
+	for i, m := range c.Members {
+		b.WriteString(m.Name + " " + options[i].Representation())
+		if len(m.Composing) > 0 {
+			names := make([]string, len(m.Composing))
+			for j, v := range m.Composing {
+				names[j] = v.Name
+			}
+			b.WriteString(" " + strings.Join(names, ","))
+		}
+		o, err := r.options(m.Model)
+		if err != nil {
+			continue
+		}
+		for _, f := range o.ServerFlags {
+			fmt.Fprintf(&b, " server:%s=%s", f.Name, strings.Join(f.Values, ","))
+		}
+	}
+	return b.String()
+}
+
+// measure provides the server, puts load on it and collects the metrics.
+func (r *runner) measure(ctx context.Context, result trial.Result, options []load.Options) trial.Result {
+	s, c := r.session, result.Config
+	if err := s.provide(ctx, checkpoint.VariantsName(c), c); err != nil {
+		return failed(result, err)
+	}
+	begin := time.Now()
+	w := s.watch(ctx)
+	running, end := s.whileRunning(ctx)
+	supervisor := load.Supervisor{
+		Generator: r.Generator, Attempts: r.Client.MaxAutoAdjusts, Timeout: r.Client.Timeout, Failed: r.logFailure,
+	}
+	figures, err := supervisor.Measure(running, s.address(c, options))
+	end()
+	reading, errs := w.Stop()
+	for _, e := range errs {
+		r.warn(e.Error())
+	}
+	if err != nil {
+		return failed(result, s.ended(err))
+	}
+	s.learnGPUs(reading)
+	result.Measurement = r.combine(c, figures, reading)
+	result.Measurement.Duration = time.Since(begin)
+	return result
+}
+
+// whileRunning returns a context that ends with the server. end releases it.
+func (s *session) whileRunning(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done, server := make(chan struct{}), s.server
+	go func() {
+		defer close(done)
+		select {
+		case <-server.Done():
+			cancel(server.Err())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// combine makes one measurement of the generator's figures and the readings.
+func (r *runner) combine(c trial.Config, figures []load.Figures, reading monitor.Reading) *trial.Measurement {
+	m := &trial.Measurement{Stable: true, GPUs: reading.GPUs}
+	for i, f := range figures {
+		v := maps.Clone(f.Values)
+		maps.Copy(v, reading.Host)
+		m.Members = append(m.Members, v)
+		m.Requests = append(m.Requests, f.Requests)
+		m.Stable = m.Stable && f.Stable
+		if len(m.GPUs) == 0 && len(f.GPUs) > 0 {
+			m.GPUs = f.GPUs
+		}
+		if i == 0 {
+			m.Confidence = f.Confidence
+		}
+	}
+	if onCPU(c) && !r.AlwaysReportGPUMetrics {
+		m.GPUs = nil
+	}
+	return m
+}
+
+// onCPU reports whether no model of a trial uses a GPU.
+func onCPU(c trial.Config) bool {
+	for _, m := range c.Members {
+		if len(m.Composing) == 0 && !m.CPUOnly {
+			return false
+		}
+		for _, v := range m.Composing {
+			if !v.CPUOnly {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// learnGPUs adds devices of a server elsewhere to those that are known.
+func (s *session) learnGPUs(reading monitor.Reading) {
+	for id, v := range reading.GPUs {
+		if _, known := s.state.GPUs[id]; known {
+			continue
+		}
+		if s.state.GPUs == nil {
+			s.state.GPUs = map[string]checkpoint.GPU{}
+		}
+		s.state.GPUs[id] = checkpoint.GPU{Total: uint64(v[metric.GPUTotalMemory] * 1e6)}
+		s.publishGPUs()
+	}
+}
+
+// loadError reports a variant that the server did not load.
+type loadError struct {
+	variant string
+	err     error
+}
+
+func (e *loadError) Error() string { return fmt.Sprintf("load %s: %v", e.variant, e.err) }
+func (e *loadError) Unwrap() error { return e.err }
+
+// memoryTexts are texts of libraries about memory of devices, in lower case.
+var memoryTexts = []string{
+	"out of memory", "cudaerrormemoryallocation", "cuda_error_out_of_memory", "cublas_status_alloc_failed",
+	"cudnn_status_alloc_failed", "failed to allocate memory for requested buffer of size", "bfc_arena",
+	"std::bad_alloc", "unable to allocate",
+}
+
+// classify returns the class of a failure.
+func classify(err error) trial.Class {
+	text := strings.ToLower(err.Error())
+	if strings.Contains(text, "memory limit set for") && strings.Contains(text, "exceeded") {
+		return trial.MemoryLimit
+	}
+	if strings.Contains(text, "signal: killed") || strings.Contains(text, "exit status 137") { // by the kernel, for lack of memory
+		return trial.OutOfHostMemory
+	}
+	for _, t := range memoryTexts {
+		if !strings.Contains(text, t) {
+			continue
+		}
+		var loading *loadError
+		if errors.As(err, &loading) {
+			return trial.OutOfGPUMemoryAtLoad
+		}
+		return trial.OutOfGPUMemoryAtRun
+	}
+	return trial.Other
+}
+
+// explicitError says what to do if a server refuses to load models.
+func explicitError(err error) error {
+	if err != nil && strings.Contains(err.Error(), "explicit model load / unload is not allowed") {
+		return fmt.Errorf("The remote Tritonserver needs to be launched in EXPLICIT mode (--model-control-mode=explicit): %w", err) //nolint:staticcheck // Model Analyzer's sentence
+	}
+	return err
+}
+
+// failureText is the entry of a failed run in the file of errors.
+func failureText(o load.Options, out load.Outcome) string {
+	return fmt.Sprintf("Command: \nperf_analyzer %s\n\nError: %v\n%s\n", strings.Join(o.Args(), " "), out.Err, strings.TrimRight(out.Output, "\n"))
+}

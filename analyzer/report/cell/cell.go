@@ -1,0 +1,95 @@
+// Package cell formats the cells of tables in analysis reports.
+package cell
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"triton/analyzer/metric"
+	"triton/analyzer/report/outcome"
+	"triton/analyzer/report/page"
+	"triton/analyzer/trial"
+)
+
+// Value formats a metric of a result: the value, or with several members the combined value in bold
+// and theirs in parentheses.
+func Value(r trial.Result, tag metric.Tag) page.Text {
+	combined, ok := outcome.Value(r, tag)
+	if !ok {
+		return page.Plain("-")
+	}
+	members := outcome.Values(r.Measurement, tag)
+	if len(members) < 2 {
+		return page.Plain(Number(combined))
+	}
+	texts := make([]string, len(members))
+	for i, v := range members {
+		texts[i] = strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return page.Text{{Text: strconv.FormatFloat(combined, 'f', 1, 64), Bold: true}, {Text: " (" + strings.Join(texts, ", ") + ")"}}
+}
+
+// Device formats a metric of devices: memory in whole megabytes, others with one digit after the
+// point.
+func Device(r trial.Result, tag metric.Tag) page.Text {
+	v, ok := outcome.Value(r, tag)
+	if !ok {
+		return page.Plain("-")
+	}
+	if tag == metric.GPUUsedMemory {
+		return page.Plain(strconv.FormatFloat(math.Trunc(v), 'f', 0, 64))
+	}
+	return page.Plain(strconv.FormatFloat(v, 'f', 1, 64))
+}
+
+// Number formats a value with one to three digits after the point.
+func Number(v float64) string {
+	text := strconv.FormatFloat(v, 'f', 3, 64)
+	for strings.HasSuffix(text, "0") && !strings.HasSuffix(text, ".0") {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// Interval formats the confidence interval of a metric; empty if it is not known, or is that of one
+// of several members.
+func Interval(r trial.Result, tag metric.Tag) string {
+	i, ok := r.Measurement.Confidence[tag]
+	if !ok || len(r.Measurement.Members) > 1 {
+		return ""
+	}
+	return fmt.Sprintf("%s to %s", strconv.FormatFloat(i.Low, 'f', 1, 64), strconv.FormatFloat(i.High, 'f', 1, 64))
+}
+
+// Requests formats the number of requests behind a measurement.
+func Requests(r trial.Result) string {
+	var all []string
+	for _, n := range r.Measurement.Requests {
+		all = append(all, strconv.Itoa(n))
+	}
+	if len(all) > 1 {
+		return "(" + strings.Join(all, ", ") + ")"
+	}
+	return strings.Join(all, "")
+}
+
+// Variant says what a variant is: instances, batch size, backend.
+func Variant(o *outcome.Outcome, v trial.Variant) page.Text {
+	return page.Mixed("", v.Name, fmt.Sprintf(": %s with a max batch size of %d on platform %s", o.InstancePhrase(v), v.Config.GetMaxBatchSize(), outcome.Platform(v)))
+}
+
+// Settled says whether a measurement settled.
+func Settled(r trial.Result) string { return YesNo(r.Measurement.Stable) }
+
+// YesNo returns "Yes" or "No".
+func YesNo(v bool) string {
+	if v {
+		return "Yes"
+	}
+	return "No"
+}
+
+// Note explains the marks of our own columns.
+const Note = "Columns with * are not in reports of Model Analyzer."

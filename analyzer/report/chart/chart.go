@@ -1,0 +1,169 @@
+// Package chart builds the charts of analysis reports from measurements: metrics against one
+// another, and where the time of a request goes.
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"triton/analyzer/metric"
+	"triton/analyzer/report/outcome"
+	"triton/analyzer/report/plot"
+	"triton/analyzer/settings"
+	"triton/analyzer/trial"
+)
+
+// CPUMemory replaces the plot of GPU memory for models that use no GPU.
+var CPUMemory = settings.Plot{Name: "cpu_mem_v_latency", Title: "CPU Memory vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.CPUUsedRAM}
+
+// ForSummary returns the default plots of summaries.
+func ForSummary(mode string) []settings.Plot {
+	if mode == settings.Offline {
+		return []settings.Plot{{Name: "through_v_batch_size", Title: "Throughput vs. Batch Size", XAxis: outcome.BatchSize, YAxis: metric.Throughput}}
+	}
+	return []settings.Plot{
+		{Name: "throughput_v_latency", Title: "Throughput vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.Throughput, Monotonic: true},
+		{Name: "gpu_mem_v_latency", Title: "GPU Memory vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUUsedMemory},
+	}
+}
+
+// ForDetail returns the default plots of detailed reports.
+func ForDetail(mode string) []settings.Plot {
+	if mode == settings.Offline {
+		return []settings.Plot{
+			{Name: "throughput_v_batch_size", Title: "Throughput vs. Batch Size", XAxis: outcome.BatchSize, YAxis: metric.Throughput},
+			{Name: "latency_v_batch_size", Title: "p99 Latency vs. Batch Size", XAxis: outcome.BatchSize, YAxis: metric.LatencyP99},
+		}
+	}
+	return []settings.Plot{
+		{Name: "gpu_mem_v_latency", Title: "GPU Memory vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUUsedMemory},
+		{Name: "gpu_util_v_latency", Title: "GPU Utilization vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUUtilization},
+		{Name: "cpu_mem_v_latency", Title: "RAM Usage vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.CPUUsedRAM},
+		{Name: "gpu_power_v_latency", Title: "GPU Power vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUPower},
+	}
+}
+
+// Lines draws two metrics of variants, one line for each. The limits are those of the goals whose
+// constraints are on one of the axes. It returns nil if no measurement has both metrics.
+func Lines(p settings.Plot, variants []outcome.Variant, goals ...metric.Goal) *plot.Lines {
+	l := &plot.Lines{Title: p.Title, X: outcome.Header(p.XAxis), Y: outcome.Header(p.YAxis)}
+	for _, v := range variants {
+		s := plot.Series{Name: v.Name}
+		for _, r := range v.Results {
+			if point, ok := pointOf(p, v.Name, r); ok {
+				s.Points = append(s.Points, point)
+			}
+		}
+		if p.Monotonic {
+			s.Points = plot.Monotonic(s.Points)
+		} else {
+			s.Points = plot.Sorted(s.Points)
+		}
+		if len(s.Points) > 0 {
+			l.Series = append(l.Series, s)
+		}
+	}
+	if len(l.Series) == 0 {
+		return nil
+	}
+	for _, g := range goals {
+		for _, limit := range outcome.Limits(g) {
+			l.Targets = append(l.Targets, targets(p, limit)...)
+		}
+	}
+	return l
+}
+
+func pointOf(p settings.Plot, name string, r trial.Result) (plot.Point, bool) {
+	x, hasX := outcome.Value(r, p.XAxis)
+	y, hasY := outcome.Value(r, p.YAxis)
+	if !hasX || !hasY {
+		return plot.Point{}, false
+	}
+	point := plot.Point{X: x, Y: y, Note: fmt.Sprintf("%s, %s: %s %s, %s %s", name, outcome.Load(r.Config),
+		outcome.Header(p.XAxis), plot.Number(x), outcome.Header(p.YAxis), plot.Number(y))}
+	// Intervals are those of the first member, so they say nothing of a combined value.
+	if len(r.Measurement.Members) == 1 {
+		if i, ok := r.Measurement.Confidence[p.YAxis]; ok {
+			point.Low, point.High = i.Low, i.High
+		}
+	}
+	return point, true
+}
+
+// targets returns a limit as lines on the axes that it is on.
+func targets(p settings.Plot, l outcome.Limit) []plot.Target {
+	var all []plot.Target
+	for _, axis := range []struct {
+		tag      metric.Tag
+		vertical bool
+	}{{p.XAxis, true}, {p.YAxis, false}} {
+		if spec, err := metric.Find(axis.tag); err == nil && spec.Tag == l.Tag {
+			all = append(all, plot.Target{Name: "Target " + l.Name, Value: l.Value, Vertical: axis.vertical})
+		}
+	}
+	return all
+}
+
+// parts are the metrics that a breakdown stacks.
+var parts = []metric.Tag{metric.ServerQueue, metric.ServerInput, metric.ServerInfer, metric.ServerOutput}
+
+// Breakdown draws where the time of requests goes, by load. It returns nil without results.
+func Breakdown(results []trial.Result) *plot.Bars {
+	b := &plot.Bars{
+		Title: "Online Performance", X: "Concurrent Client Requests",
+		Y: outcome.Header(metric.LatencyAvg), Y2: outcome.Header(metric.Throughput), LineName: "Inferences/second",
+	}
+	for _, tag := range parts {
+		b.Parts = append(b.Parts, outcome.Header(tag))
+	}
+	sorted := slices.Clone(results)
+	slices.SortStableFunc(sorted, func(x, y trial.Result) int {
+		return compareLoads(x.Config.Members[0].Load, y.Config.Members[0].Load)
+	})
+	for _, r := range sorted {
+		var labels []string
+		for _, m := range r.Config.Members {
+			labels = append(labels, loadLabel(m.Load, b))
+		}
+		bar := plot.Bar{Label: strings.Join(labels, ",")}
+		for _, tag := range parts {
+			v, _ := outcome.Value(r, tag)
+			bar.Parts = append(bar.Parts, v)
+		}
+		bar.Line, _ = outcome.Value(r, metric.Throughput)
+		b.Bars = append(b.Bars, bar)
+	}
+	if len(b.Bars) == 0 {
+		return nil
+	}
+	return b
+}
+
+func compareLoads(x, y trial.Load) int {
+	for _, d := range []int{x.RequestRate - y.RequestRate, x.Concurrency - y.Concurrency, strings.Compare(x.Intervals, y.Intervals), x.Batch - y.Batch} {
+		if d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// loadLabel returns the load of a bar, and names the axis after its kind.
+func loadLabel(l trial.Load, b *plot.Bars) string {
+	batch := ""
+	if l.Batch > 1 {
+		batch = fmt.Sprintf(" (batch %d)", l.Batch)
+	}
+	switch {
+	case l.Intervals != "":
+		b.X = "Request Intervals File"
+		return l.Intervals + batch
+	case l.RequestRate > 0:
+		b.X = "Client Request Rate"
+		return strconv.Itoa(l.RequestRate) + batch
+	}
+	return strconv.Itoa(l.Concurrency) + batch
+}

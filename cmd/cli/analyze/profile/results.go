@@ -1,0 +1,47 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"triton/analyzer/profile"
+	"triton/analyzer/report/export"
+	"triton/analyzer/settings"
+	"triton/cmd/cli/output"
+	"triton/cmd/cli/process"
+)
+
+// formats of the reports of a profile, in addition to HTML.
+var formats = []string{"pdf", "png", "json"}
+
+// writeReports writes tables, summaries and detailed reports.
+func writeReports(p process.Process, o *settings.Profile, report *profile.Report, progress *progress) error {
+	e := export.Profile{
+		Options: export.Options{
+			Mode: o.Mode, Path: o.Output.ExportPath, Formats: formats, AlwaysGPU: o.AlwaysReportGPUMetrics,
+			Log: func(line string, warning bool) {
+				if warning {
+					progress.warn(line)
+				} else {
+					progress.print(line)
+				}
+			},
+		},
+		Output: o.Output, Across: o.Global.Goal, ObjectivesSet: o.IsSet("objectives"),
+		ReportCommand: fmt.Sprintf("triton analyze report --checkpoint-directory %s --export-path %s", o.CheckpointDirectory, o.Output.ExportPath),
+	}
+	var targets output.Targets
+	for _, f := range o.Output.Results {
+		targets = append(targets, output.Target(f))
+	}
+	if o.Verbose {
+		e.Console = p.Stdout
+		if targets.Stdout() {
+			e.Console = p.Stderr // the result is alone on standard output
+		}
+	}
+	return errors.Join(export.WriteProfile(report, e), targets.Write(p, func(w io.Writer, form string) error {
+		return export.Result(w, report, e, form)
+	}))
+}

@@ -1,0 +1,128 @@
+package profile
+
+import (
+	"strconv"
+	"strings"
+
+	"triton/analyzer/metric"
+	"triton/analyzer/profile"
+	"triton/analyzer/ranking"
+	"triton/analyzer/search"
+	"triton/analyzer/search/space"
+	"triton/analyzer/search/sweep"
+	"triton/analyzer/search/tpe"
+	"triton/analyzer/settings"
+	"triton/analyzer/trial"
+	"triton/pkg/inferencepb"
+)
+
+// newSearch returns the search that the options ask for. notice receives its log lines.
+func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (profile.Search, error) {
+	return func(s profile.Subject) (profile.Search, error) {
+		scorer := ranking.New(goals(s)...)
+		soft := func(r settings.Range, keys string) space.Range {
+			return space.Range{Min: r.Min, Max: r.Max, Soft: !o.IsSet("run_config_search_min_"+keys) && !o.IsSet("run_config_search_max_"+keys)}
+		}
+		t := tpe.Options{
+			Seed: s.Seed, MinPercent: o.Search.PercentageOfSpace.Min, MaxPercent: o.Search.PercentageOfSpace.Max,
+			MinPercentSet: o.IsSet("min_percentage_of_search_space"), MaxPercentSet: o.IsSet("max_percentage_of_search_space"),
+			Patience: o.Search.EarlyExitThreshold, Formula: o.Search.UseConcurrencyFormula,
+		}
+		if o.IsSet("optuna_min_trials") {
+			t.MinTrials = o.Search.Trials.Min
+		}
+		if o.IsSet("optuna_max_trials") {
+			t.MaxTrials = o.Search.Trials.Max
+		}
+		return search.New(search.Options{
+			Mode: search.Mode(o.Search.Mode),
+			Space: space.Space{
+				Models:         spaceModels(s.Models),
+				Concurrency:    soft(o.Search.Concurrency, "concurrency"),
+				RequestRate:    soft(o.Search.RequestRate, "request_rate"),
+				Instances:      soft(o.Search.InstanceCount, "instance_count"),
+				ModelBatch:     soft(o.Search.ModelBatchSize, "model_batch_size"),
+				UseRequestRate: o.UsesRequestRate(),
+				Disabled:       o.Search.Disable,
+				EarlyExit:      o.Search.EarlyExit,
+				Unbounded:      o.Search.Unbounded,
+			},
+			Compare:   scorer.Score,
+			Passes:    scorer.Passes,
+			Violation: func(m *trial.Measurement) float64 { return scorer.FailurePercent(m) / 100 },
+			Notice:    notice,
+			Sweep: sweep.Options{
+				Disable: o.Search.ConcurrencySweepDisable, Steps: o.Search.MaxBinarySearchSteps, Top: o.Output.ConfigsPerModel,
+			},
+			TPE: t,
+		})
+	}
+}
+
+// goals returns the goals of the models of a search.
+func goals(s profile.Subject) []metric.Goal {
+	all := make([]metric.Goal, len(s.Models))
+	for i, m := range s.Models {
+		all[i] = m.Goal
+	}
+	return all
+}
+
+// spaceModels describes models to the search.
+func spaceModels(models []profile.Model) []space.Model {
+	out := make([]space.Model, len(models))
+	for i, m := range models {
+		out[i] = space.Model{
+			Name:         m.Name,
+			MaxBatch:     int(m.Config.GetMaxBatchSize()),
+			Instances:    instances(m.Config),
+			Sequence:     m.Config.GetSequenceBatching() != nil,
+			CPUOnly:      m.CPUOnly,
+			Ensemble:     m.Ensemble(),
+			Composing:    spaceModels(m.Composing),
+			Batches:      m.BatchSizes,
+			Concurrency:  m.Concurrency,
+			RequestRates: m.RequestRate,
+			Load:         fixedLoad(m.PerfFlags),
+		}
+		out[i].Intervals, _ = m.PerfFlags.Get("request-intervals")
+		if len(m.Parameters) > 0 {
+			out[i].Patches = m.Parameters.Combinations()
+		}
+	}
+	return out
+}
+
+// instances returns how many instances a configuration asks for.
+func instances(c *inferencepb.ModelConfig) int {
+	sum := 0
+	for _, g := range c.GetInstanceGroup() {
+		sum += int(max(1, g.GetCount())) * max(1, len(g.GetGpus()))
+	}
+	return max(1, sum)
+}
+
+// fixedLoad returns the load that the flags of the load generator set for all trials of a model, if
+// they set one.
+func fixedLoad(flags settings.Flags) *trial.Load {
+	l := trial.Load{Batch: 1}
+	if text, ok := flags.Get("batch-size"); ok {
+		l.Batch = max(1, leading(text))
+	}
+	if text, ok := flags.Get("concurrency-range"); ok {
+		l.Concurrency = max(1, leading(text))
+		return &l
+	}
+	if text, ok := flags.Get("request-rate-range"); ok {
+		l.RequestRate = max(1, leading(text))
+		return &l
+	}
+	return nil
+}
+
+// leading returns the first number of a range such as 1:8, and 0 if there is none.
+func leading(text string) int {
+	first, _, _ := strings.Cut(text, ":")
+	n, _ := strconv.Atoi(first)
+	return n
+}

@@ -1,0 +1,123 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"triton/analyzer/launch"
+	"triton/analyzer/launch/docker"
+	"triton/analyzer/load"
+	"triton/analyzer/load/external"
+	"triton/analyzer/profile"
+	"triton/analyzer/settings"
+	perfcmd "triton/cmd/cli/perf"
+	"triton/cmd/cli/process"
+	"triton/pkg/client"
+	"triton/pkg/gpu"
+)
+
+// launchers returns the launcher of the servers to measure, and that of the servers which complete
+// configurations.
+func launchers(p process.Process, o *settings.Profile, devices []string, pids func() []int, log io.Writer) (measured, completer launch.Launcher, err error) {
+	ready := time.Duration(o.Client.MaxRetries) * time.Second
+	command := []string{o.Server.Path}
+	if o.Server.Path == "" {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, nil, fmt.Errorf("find the path of this program, which starts the servers: %w", err)
+		}
+		command = []string{program, "serve"}
+	}
+	local := launch.Local{
+		Command: command, Repository: o.ModelRepository, Env: p.Environ, Devices: devices,
+		MetricsInterval: o.MonitoringInterval, ReadyTimeout: ready, Log: log,
+	}
+	at := launch.Endpoints{HTTP: o.Server.HTTPEndpoint, GRPC: o.Server.GRPCEndpoint, Metrics: o.Server.MetricsURL}
+	switch o.Server.LaunchMode {
+	case settings.Remote:
+		return launch.Running{At: at}, nil, nil
+	case settings.CAPI:
+		return launch.None{PIDs: pids}, local, nil
+	case settings.Docker:
+		ports, err := launch.Ports(at)
+		if err != nil {
+			return nil, nil, err
+		}
+		return docker.Launcher{
+			Host: p.Getenv("DOCKER_HOST"), Image: o.Server.DockerImage, Repository: o.ModelRepository,
+			Mounts: o.Server.DockerMounts, Labels: o.Server.DockerLabels, ShmSize: o.Server.DockerShmSize,
+			Args: o.Global.DockerArgs, Devices: devices, Ports: ports,
+			MetricsInterval: o.MonitoringInterval, ReadyTimeout: ready, Log: log,
+		}, nil, nil
+	}
+	if o.IsSet("triton_http_endpoint") || o.IsSet("triton_grpc_endpoint") || o.IsSet("triton_metrics_url") {
+		if local.Ports, err = launch.Ports(at); err != nil {
+			return nil, nil, err
+		}
+	}
+	return local, nil, nil
+}
+
+// loadGenerator returns the load generator, and the processes that run a server of launch mode c_api.
+func loadGenerator(p process.Process, o *settings.Profile, output io.Writer) (load.Generator, func() []int) {
+	if o.Client.Path == "" {
+		own := func() []int { return []int{os.Getpid()} }
+		return generator{p, output}, own
+	}
+	g := &external.PerfAnalyzer{Path: o.Client.Path, Env: p.Environ, CPULimit: o.Client.CPUUtilization, Output: output}
+	return g, g.PIDs
+}
+
+// connect returns clients of the servers for model control. The options of the load generator about TLS
+// are theirs too.
+func connect(p process.Process, o *settings.Profile) func(launch.Endpoints) (profile.Control, error) {
+	return func(at launch.Endpoints) (profile.Control, error) {
+		flags := load.Options{}
+		flags.Set("model-name", "any") // is required
+		flags.Set("protocol", o.Client.Protocol)
+		for _, f := range o.Global.PerfFlags {
+			if len(f.Name) > 4 && f.Name[:4] == "ssl-" {
+				flags.Set(f.Name, f.Values...)
+			}
+		}
+		url := at.GRPC
+		if o.Client.Protocol == "http" {
+			url = at.HTTP
+		}
+		flags.Set("url", url)
+		run, err := perfcmd.ParseRun(p, flags.Args())
+		if err != nil {
+			return nil, fmt.Errorf("TLS options in perf_analyzer_flags: %w", err)
+		}
+		return client.New(run.Client())
+	}
+}
+
+// choose returns the devices with these UUIDs or indices: all, or none for [].
+func choose(view gpu.View, names []string) ([]gpu.Device, error) {
+	if len(names) == 1 && names[0] == "[]" || len(names) == 0 {
+		return nil, nil
+	}
+	var all []gpu.Device
+	if view != nil {
+		all = view.Devices()
+	}
+	if len(names) == 1 && names[0] == "all" {
+		return all, nil
+	}
+	var out []gpu.Device
+names:
+	for _, name := range names {
+		for _, d := range all {
+			if d.UUID == name || strconv.Itoa(d.Index) == name {
+				out = append(out, d)
+				continue names
+			}
+		}
+		return nil, fmt.Errorf("--gpus: this machine has no GPU %q; `triton analyze devices` lists them", name)
+	}
+	return out, nil
+}

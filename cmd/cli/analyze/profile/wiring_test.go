@@ -1,0 +1,167 @@
+package profile
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"triton/analyzer/metric"
+	"triton/analyzer/profile"
+	"triton/analyzer/settings"
+	"triton/analyzer/trial"
+	perfcmd "triton/cmd/cli/perf"
+	"triton/cmd/cli/process"
+	"triton/perf"
+	"triton/perf/llm"
+	"triton/pkg/gpu"
+	"triton/pkg/inferencepb"
+)
+
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	level := perf.Level{Stable: true, Summary: perf.Summary{
+		Requests: 100, Throughput: 50, AvgLatency: 2 * time.Millisecond,
+		Percentiles:        []perf.Percentile{{P: 99, Latency: 4 * time.Millisecond, Interval: perf.Interval{Low: 3e6, High: math.Inf(1)}}},
+		ThroughputInterval: perf.Interval{Low: 49, High: 51},
+		Client:             perf.ClientTimes{Request: 2 * time.Millisecond, Send: 100 * time.Microsecond, Receive: 300 * time.Microsecond},
+		Server: &perf.ServerStats{Ensemble: true, Composing: []perf.ServerStats{
+			{Queue: perf.Duration{Count: 10, Ns: 1e7}}, {Queue: perf.Duration{Count: 10, Ns: 2e7}, ComputeInfer: perf.Duration{Count: 2, Ns: 1e6}},
+		}},
+	}}
+	o := outcome(perfcmd.Outcome{Report: &perf.Report{Levels: []perf.Level{level}}, LLM: &llm.Metrics{
+		PerRequest: []llm.Distribution{{Name: "time_to_first_token", Values: llm.Statistics{Mean: 7}}, {Name: "request_latency"}},
+		Totals:     []llm.Total{{Name: "output_token_throughput", Value: 80}},
+	}}, false)
+	require.NoError(t, o.Err)
+	want := metric.Values{
+		metric.Throughput: 50, metric.LatencyAvg: 2, metric.LatencyP99: 4, metric.ClientSendRecv: 0.4, metric.ClientWait: 1.6,
+		metric.ServerQueue: 3, metric.ServerInfer: 0.5, "time_to_first_token_avg": 7, metric.OutputThroughput: 80,
+	}
+	for tag, want := range want {
+		assert.InDelta(t, want, o.Values[tag], 1e-9, tag)
+	}
+	assert.NotContains(t, o.Values, metric.ServerInput, "what was not measured is absent")
+	assert.Equal(t, map[metric.Tag]trial.Interval{metric.Throughput: {Low: 49, High: 51}}, o.Confidence, "open intervals are not known")
+	assert.Equal(t, 100, o.Requests)
+	assert.True(t, o.Stable)
+
+	level.Stable = false
+	unstable := perfcmd.Outcome{Report: &perf.Report{Failed: []perf.Level{level}}}
+	assert.True(t, outcome(unstable, false).Unsettled)
+	precise := outcome(unstable, true)
+	require.NoError(t, precise.Err, "what is less precise than asked for counts")
+	assert.False(t, precise.Stable)
+	assert.True(t, outcome(perfcmd.Outcome{Err: perf.ErrNoRequests}, false).Unsettled)
+	assert.False(t, outcome(perfcmd.Outcome{Err: errors.New("refused")}, false).Unsettled)
+	assert.True(t, outcome(perfcmd.Outcome{Report: &perf.Report{}}, false).Unsettled)
+}
+
+type devicesOf []gpu.Device
+
+func (d devicesOf) Devices() []gpu.Device                     { return d }
+func (devicesOf) Read(gpu.Device) gpu.Reading                 { return gpu.Reading{} }
+func (devicesOf) Processes(gpu.Device) ([]gpu.Process, error) { return nil, nil }
+func (devicesOf) Close() error                                { return nil }
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	a, b := gpu.Device{UUID: "GPU-a"}, gpu.Device{UUID: "GPU-b", Index: 1}
+	view := devicesOf{a, b}
+	for _, c := range []struct {
+		names   []string
+		want    []gpu.Device
+		visible []string
+	}{
+		{[]string{"all"}, []gpu.Device{a, b}, []string{"GPU-a", "GPU-b"}},
+		{[]string{"[]"}, nil, []string{}},
+		{[]string{"1"}, []gpu.Device{b}, []string{"GPU-b"}},
+		{[]string{"GPU-b", "0"}, []gpu.Device{b, a}, []string{"GPU-b", "GPU-a"}},
+	} {
+		got, err := choose(view, c.names)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got)
+		assert.Equal(t, c.visible, visible(&settings.Profile{GPUs: c.names}, got))
+	}
+	_, err := choose(view, []string{"GPU-c"})
+	require.ErrorContains(t, err, `this machine has no GPU "GPU-c"`)
+	_, err = choose(nil, []string{"0"})
+	require.Error(t, err)
+	got, err := choose(nil, []string{"all"})
+	require.NoError(t, err)
+	assert.Nil(t, visible(&settings.Profile{GPUs: []string{"all"}}, got), "the server finds what this program cannot read")
+}
+
+func TestSpaceModels(t *testing.T) {
+	t.Parallel()
+	m := profile.Model{
+		Model: settings.Model{Name: "m", BatchSizes: []int{1, 4}, PerfFlags: settings.Flags{{Name: "request-rate-range", Values: []string{"10:20"}}}},
+		Config: &inferencepb.ModelConfig{MaxBatchSize: 8, InstanceGroup: []*inferencepb.ModelInstanceGroup{
+			{Count: 2, Gpus: []int32{0, 1}}, {Kind: inferencepb.ModelInstanceGroup_KIND_CPU},
+		}},
+	}
+	s := spaceModels([]profile.Model{m})[0]
+	assert.Equal(t, 5, s.Instances)
+	assert.Equal(t, 8, s.MaxBatch)
+	assert.Equal(t, &trial.Load{Batch: 1, RequestRate: 10}, s.Load)
+	assert.Nil(t, s.Patches)
+	m.PerfFlags = settings.Flags{{Name: "concurrency-range", Values: []string{"3"}}, {Name: "batch-size", Values: []string{"2"}}}
+	m.Parameters = settings.Sweep{{Name: "max_batch_size", Values: []any{1, 2}}}
+	m.Config = &inferencepb.ModelConfig{}
+	s = spaceModels([]profile.Model{m})[0]
+	assert.Equal(t, &trial.Load{Batch: 2, Concurrency: 3}, s.Load)
+	assert.Equal(t, 1, s.Instances)
+	assert.Len(t, s.Patches, 2)
+}
+
+// The first signal lets the running measurement finish, the third one ends at once.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	c := make(chan os.Signal)
+	p := process.Process{Signals: func() (<-chan os.Signal, func()) { return c, func() {} }}
+	var out bytes.Buffer
+	ctx, interrupt, stop := signals(t.Context(), p, &progress{w: &out})
+	c <- syscall.SIGINT
+	<-interrupt
+	c <- syscall.SIGINT
+	require.NoError(t, ctx.Err())
+	c <- syscall.SIGINT
+	<-ctx.Done()
+	stop()
+	assert.Contains(t, out.String(), "WARNING: Received SIGINT 1/3. Will attempt to exit after current measurement.\nWARNING: Received SIGINT 2/3. Will")
+	assert.Contains(t, out.String(), "SIGINT 3/3. Exiting; finished measurements are in the checkpoint.")
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := &progress{w: &out}
+	p.start(false)
+	p.observe(profile.Searching{Subject: profile.Subject{Models: []profile.Model{{Model: settings.Model{Name: "m"}}}}})
+	config := trial.Config{Members: []trial.Member{{Variant: trial.Variant{Model: "m", Name: "m_config_0"}, Load: trial.Load{Batch: 1, RequestRate: 9}}}}
+	result := func(throughput float64) trial.Result {
+		return trial.Result{Config: config, Measurement: &trial.Measurement{Members: []metric.Values{{metric.Throughput: throughput, metric.LatencyP99: 2}}}}
+	}
+	p.observe(profile.Measuring{Config: config})
+	p.observe(profile.Measured{Result: result(100)})
+	p.observe(profile.Measured{Result: result(50), Reused: true})
+	p.observe(profile.Measured{Result: trial.Result{Config: config, Failure: &trial.Failure{Err: errors.New("no memory\n\n")}}})
+	p.observe(profile.Searched{Report: &profile.ModelReport{Name: "m", Results: make([]trial.Result, 3), Reason: "enough"}})
+	assert.Equal(t, `Searching for the best configuration of m
+[1] m_config_0, batch 1, request rate 9: 100.0 infer/sec, p99 2.00 ms, the best so far
+[2] m_config_0, batch 1, request rate 9: 50.0 infer/sec, p99 2.00 ms (from the checkpoint)
+[3] m_config_0, batch 1, request rate 9: failed: no memory
+Search of m is over after 3 trials: enough
+Best: m_config_0, batch 1, request rate 9: 100.0 infer/sec, p99 2.00 ms
+`, out.String())
+	view := p.render(60, 10)
+	assert.Contains(t, view, "m  3 trials, 1 failed")
+	assert.Contains(t, view, "best  m_config_0")
+	require.NoError(t, p.stop())
+}
