@@ -92,6 +92,9 @@ func Start(ctx context.Context, o Options) (perf.Target, error) {
 
 // ready returns why the model to measure is not ready.
 func (t *target) ready(o Options) error {
+	if err := t.service.Failure(); err != nil {
+		return fmt.Errorf("failed to find healthy inference server: %w", err)
+	}
 	ok, err := t.service.ModelReady(o.Model, o.Version)
 	if ok && err == nil {
 		return nil
