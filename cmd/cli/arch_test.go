@@ -43,6 +43,8 @@ var mayImport = map[string]string{
 	"pkg/onnxmodel":             "pkg/tensor",
 	"pkg/onnxmodel/autofill":    "pkg/onnxmodel pkg/modelconfig pkg/inferencepb pkg/tensor pkg/spelling",
 	"pkg/modelconfig":           "pkg/inferencepb pkg/tensor pkg/spelling pkg/tritonjson",
+	"pkg/modelconfig/cst":       "",
+	"pkg/modelconfig/format":    "pkg/modelconfig pkg/modelconfig/cst",
 	"pkg/modelconfig/agent":     "pkg/modelconfig pkg/inferencepb",
 	"pkg/modelconfig/extension": "pkg/modelconfig pkg/inferencepb pkg/tensor pkg/spelling",
 	"pkg/kserve":                "pkg/tensor",
