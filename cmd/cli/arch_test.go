@@ -45,6 +45,7 @@ var mayImport = map[string]string{
 	"pkg/modelconfig":           "pkg/inferencepb pkg/tensor pkg/spelling pkg/tritonjson",
 	"pkg/modelconfig/cst":       "",
 	"pkg/modelconfig/format":    "pkg/modelconfig pkg/modelconfig/cst",
+	"pkg/modelconfig/edit":      "pkg/modelconfig pkg/inferencepb",
 	"pkg/modelconfig/agent":     "pkg/modelconfig pkg/inferencepb",
 	"pkg/modelconfig/extension": "pkg/modelconfig pkg/inferencepb pkg/tensor pkg/spelling",
 	"pkg/kserve":                "pkg/tensor",

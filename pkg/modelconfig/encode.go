@@ -7,17 +7,16 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"triton/pkg/inferencepb"
 )
 
-// Encode returns the configuration as text, the same bytes for the same configuration:
-// fields in the order that people use (schema order otherwise), map keys sorted,
+// Encode returns a configuration, or any message of one, as text, the same bytes for the same
+// message: fields in the order that people use (schema order otherwise), map keys sorted,
 // defaults left out.
-func Encode(cfg *inferencepb.ModelConfig) []byte {
+func Encode(m proto.Message) []byte {
 	w := textWriter{}
-	w.message(cfg.ProtoReflect())
+	w.message(m.ProtoReflect())
 	return w.out
 }
 
