@@ -49,8 +49,11 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Model    string   `json:"model"`
 	File     string   `json:"file"`
-	Line     int      `json:"line,omitempty"` // 0 if it is not about a line of the file
-	Col      int      `json:"column,omitempty"`
-	Msg      string   `json:"message"`
-	Hint     string   `json:"hint,omitempty"`
+	// Field is the path of the field in the configuration, such as "input[0].dims"; empty if the
+	// finding is not about a field.
+	Field string `json:"field,omitempty"`
+	Line  int    `json:"line,omitempty"` // 0 if it is not about a line of the file
+	Col   int    `json:"column,omitempty"`
+	Msg   string `json:"message"`
+	Hint  string `json:"hint,omitempty"`
 }

@@ -25,6 +25,17 @@ type Model struct {
 	// ConfigOnly reports that the path was a configuration file outside a model's
 	// directory, so that only the configuration is checked.
 	ConfigOnly bool
+	// Text replaces the content of ConfigFile, such as one that an editor has not saved; nil means
+	// that the file is read.
+	Text []byte
+}
+
+// ReadConfig returns the text of the configuration.
+func (m *Model) ReadConfig() ([]byte, error) {
+	if m.Text != nil {
+		return m.Text, nil
+	}
+	return os.ReadFile(m.ConfigFile)
 }
 
 // FS returns the model's directory.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"syscall"
 
 	"google.golang.org/protobuf/proto"
@@ -16,7 +15,7 @@ import (
 
 // parse reads the configuration, if the model has one.
 func (r *run) parse() bool {
-	src, err := os.ReadFile(r.ConfigFile)
+	src, err := r.ReadConfig()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.written = modelconfig.New(r.ConfigFile, &inferencepb.ModelConfig{})

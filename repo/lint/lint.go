@@ -66,7 +66,7 @@ func variants(m repo.Model) []repo.Model {
 	}
 	for _, path := range custom {
 		v := m
-		v.ConfigFile = path
+		v.ConfigFile, v.Text = path, nil
 		list = append(list, v)
 	}
 	return list
@@ -117,7 +117,7 @@ func (r *run) check() {
 
 // add reports a finding at a field of the configuration.
 func (r *run) add(rule repo.Rule, field, msg, hint string) {
-	f := repo.Finding{Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: r.ConfigFile, Msg: msg, Hint: hint}
+	f := repo.Finding{Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: r.ConfigFile, Field: field, Msg: msg, Hint: hint}
 	if r.written != nil {
 		p := r.written.Position(field)
 		f.Line, f.Col = p.Line, p.Col
