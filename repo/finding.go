@@ -1,6 +1,9 @@
 package repo
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Severity is the severity of a finding.
 type Severity uint8
@@ -56,4 +59,10 @@ type Finding struct {
 	Col   int    `json:"column,omitempty"`
 	Msg   string `json:"message"`
 	Hint  string `json:"hint,omitempty"`
+}
+
+// Compare orders findings by file, line and rule.
+func Compare(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Msg, b.Msg))
 }

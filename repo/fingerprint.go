@@ -15,9 +15,7 @@ func Fingerprints(found []Finding) []string {
 	seen := make(map[string]int, len(found))
 	ids := make([]string, len(found))
 	for i, f := range found {
-		// A message may have the path of a file; the same model in another place is the same.
-		msg := strings.ReplaceAll(f.Msg, filepath.Dir(f.File)+string(filepath.Separator), "")
-		key := strings.Join([]string{f.Rule, filepath.ToSlash(filepath.Clean(f.File)), msg}, "\x00")
+		key := strings.Join([]string{f.Rule, filepath.ToSlash(filepath.Clean(f.File)), LocalMessage(f)}, "\x00")
 		n := seen[key]
 		seen[key] = n + 1
 		if n > 0 {
@@ -27,4 +25,10 @@ func Fingerprints(found []Finding) []string {
 		ids[i] = hex.EncodeToString(sum[:16])
 	}
 	return ids
+}
+
+// LocalMessage returns the message without the path of the folder of the finding's file: the
+// message about the same model in another place is the same.
+func LocalMessage(f Finding) string {
+	return strings.ReplaceAll(f.Msg, filepath.Dir(f.File)+string(filepath.Separator), "")
 }

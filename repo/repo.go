@@ -100,6 +100,26 @@ func openConfig(path string) ([]Model, error) {
 	return []Model{{Name: name, Dir: dir, ConfigFile: path, ConfigOnly: true}}, err
 }
 
+// OpenText returns the model of a configuration that is at hand as text, such as that of an editor
+// or of standard input. The path says where its file is or would be; it need not exist.
+func OpenText(path string, text []byte) (Model, error) {
+	if text == nil {
+		text = []byte{} // nil would mean the file
+	}
+	if filepath.Base(path) == modelconfig.FileName {
+		if info, err := os.Stat(filepath.Dir(path)); err == nil && info.IsDir() {
+			models, err := openConfig(path)
+			if err != nil {
+				return Model{}, err
+			}
+			models[0].Text = text
+			return models[0], nil
+		}
+	}
+	name, err := base(filepath.Dir(path))
+	return Model{Name: name, Dir: filepath.Dir(path), ConfigFile: path, ConfigOnly: true, Text: text}, err
+}
+
 // openRepository returns the models of the subdirectories.
 func openRepository(path string) ([]Model, error) {
 	entries, err := os.ReadDir(path)

@@ -5,7 +5,6 @@
 package lint
 
 import (
-	"cmp"
 	"slices"
 
 	"triton/pkg/inferencepb"
@@ -50,10 +49,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 		r.ensemble(known)
 		found = append(found, r.found...)
 	}
-	slices.SortStableFunc(found, func(a, b repo.Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
-			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Msg, b.Msg))
-	})
+	slices.SortStableFunc(found, repo.Compare)
 	return slices.Compact(found)
 }
 

@@ -76,7 +76,7 @@ func word(text string) string {
 		return text
 	}
 	end := strings.IndexFunc(text, func(r rune) bool {
-		return !(r == '_' || r == '.' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z')
+		return r != '_' && r != '.' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
 	})
 	switch {
 	case end < 0:

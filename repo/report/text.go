@@ -44,7 +44,7 @@ func text(w io.Writer, r Report) {
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "%s: %s: %s %s\n", s.strong(position(f)), s.severity(f.Severity, f.Severity.String()),
 			printable(f.Msg), s.faint("["+f.Rule+"]"))
-		if line, ok := sources.line(f.File, f.Line); ok {
+		if line, ok := sources.line(f.File, f.Line); ok && strings.TrimSpace(line) != "" {
 			excerpt(w, s, f, line)
 		}
 		if f.Hint != "" {

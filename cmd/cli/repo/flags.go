@@ -8,6 +8,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
+	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo/example"
 	"triton/repo/lint"
@@ -24,25 +25,43 @@ type lintOptions struct {
 	format   string // as in Output.Form
 	output   output.Options
 	severity string
+	failOn   string
 	rules    bool
-	config   string
+	explain  string
+	rulesURL string
+
+	baseline      string
+	writeBaseline bool
+	stdinPath     string
+	color         string
+	excerpt       string
+	config        string
 }
 
 func (o *lintOptions) bind(f *flags.Set) {
 	o.output.Bind(f, forms())
 	f.StringVar(&o.format, "format", "", "the same as --output; then --output is a file, as -o")
 	f.StringVar(&o.severity, "severity", "warning", "lowest severity to report: note, warning, error")
+	f.StringVar(&o.failOn, "fail-on", "", "lowest severity for which the exit code is 1: note, warning, error, or none (default: that of --severity)")
 	f.BoolVar(&o.rules, "rules", false, "list the rules and exit")
+	f.StringVar(&o.explain, "explain", "", "print the page of a rule, such as TRN310, and exit")
+	f.StringVar(&o.rulesURL, "rules-url", "", "address of the pages of docs/rules on a web server, for helpUri in SARIF")
+	f.StringVar(&o.baseline, "baseline", "", "file with findings that are accepted and not reported")
+	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings into the file of --baseline and exit")
+	f.StringVar(&o.stdinPath, "stdin-path", modelconfig.FileName, "with the path -: the file that standard input is, for its name, its model and its neighbors")
+	f.StringVar(&o.color, "color", "auto", "color the text: auto (on a terminal, without NO_COLOR), always, never")
+	f.StringVar(&o.excerpt, "excerpt", "auto", "show the lines with findings in the text: auto (on a terminal), always, never")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.StringVar(&o.Python, "python", "python3", "interpreter that reads model.py, without running it; empty skips the rules about Python models")
 	f.StringVar(&o.config, "config", "", configUsage)
 }
 
-// forms returns the forms of the findings. SARIF and GitHub are those of services that show them
+// forms returns the forms of the findings. From SARIF on they are those of services that show them
 // beside the code.
 func forms() []output.Form {
-	return append(output.Forms(), output.Form{Name: "sarif", Extensions: []string{".sarif"}}, output.Form{Name: "github"})
+	return append(output.Forms(), output.Form{Name: "sarif", Extensions: []string{".sarif"}}, output.Form{Name: "github"},
+		output.Form{Name: "junit"}, output.Form{Name: "checkstyle"}, output.Form{Name: "codeclimate"})
 }
 
 // targets returns where the findings go. The value of --output may be a file, as it was before
