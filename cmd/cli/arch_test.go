@@ -32,7 +32,7 @@ var mayImport = map[string]string{
 	"cmd/cli/perf/recording":    "cmd/cli/process cmd/cli/flags perf/record pkg/ui",
 	"cmd/cli/perf/results":      "cmd/cli/process cmd/cli/flags perf/result/chart perf/result/compare",
 	"cmd/cli/analyze":           "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/devices cmd/cli/perf analyzer analyzer/report analyzer/search perf pkg/client pkg/client/lane pkg/gpu pkg/modelconfig",
-	"cmd/cli/repo":              "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output repo repo/example repo/explain repo/lint repo/report repo/scaffold repo/suppress pkg/modelconfig pkg/onnxmodel/autofill pkg/ui",
+	"cmd/cli/repo":              "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output repo repo/example repo/explain repo/lint repo/report repo/scaffold repo/suppress pkg/modelconfig pkg/modelconfig/format pkg/onnxmodel/autofill pkg/ui",
 	"pkg/invariant":             "",
 	"pkg/status":                "",
 	"pkg/log":                   "pkg/tritonjson",
