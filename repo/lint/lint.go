@@ -62,7 +62,7 @@ func variants(m repo.Model) []repo.Model {
 	}
 	for _, path := range custom {
 		v := m
-		v.ConfigFile, v.Text = path, nil
+		v.ConfigFile = path
 		list = append(list, v)
 	}
 	return list

@@ -69,11 +69,9 @@ func open(m *repo.Model, known func(string) bool) ([]*file, error) {
 		return nil, err
 	}
 	var list []*file
-	for i, path := range append([]string{m.ConfigFile}, custom...) {
+	for _, path := range append([]string{m.ConfigFile}, custom...) {
 		one := *m
-		if i > 0 {
-			one.ConfigFile, one.Text = path, nil
-		}
+		one.ConfigFile = path
 		src, err := one.ReadConfig()
 		if err != nil {
 			continue // there is none, or the linter reports it

@@ -62,7 +62,9 @@ func TestComments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			model := repo.Model{Name: "m", Dir: filepath.Join("dir", "m"), ConfigFile: filepath.Join("dir", "m", "config.pbtxt"), Text: []byte(c.config)}
+			model, err := repo.OpenText(filepath.Join("dir", "m", "config.pbtxt"), []byte(c.config))
+			require.NoError(t, err)
+			model.ConfigOnly = false
 			var found []repo.Finding
 			for _, f := range c.found {
 				rule, place, _ := strings.Cut(f, " ")
@@ -138,7 +140,7 @@ func TestBaseline(t *testing.T) {
 func FuzzComments(f *testing.F) {
 	f.Add("# triton-lint: ignore TRN310 a\na { # triton-lint: ignore TRN001,TRN999\n b: [ 1, # triton-lint: ignore-model\n 2 ] }")
 	f.Fuzz(func(t *testing.T, text string) {
-		m := repo.Model{Name: "m", Dir: "m", ConfigFile: "m/config.pbtxt", Text: []byte(text)}
+		m := repo.Model{Name: "m", Dir: "m", ConfigFile: "m/config.pbtxt", Texts: map[string][]byte{"m/config.pbtxt": []byte(text)}}
 		found := []repo.Finding{{Rule: "TRN310", File: "m/config.pbtxt", Line: 2, Col: 3}, {Rule: "TRN310", File: "m/config.pbtxt", Line: 1 << 30}}
 		_, err := suppress.Comments([]repo.Model{m}, found, rules)
 		require.NoError(t, err)

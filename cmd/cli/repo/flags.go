@@ -32,6 +32,7 @@ type lintOptions struct {
 
 	baseline      string
 	writeBaseline bool
+	fix, diff     bool
 	stdinPath     string
 	color         string
 	excerpt       string
@@ -48,6 +49,8 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.StringVar(&o.rulesURL, "rules-url", "", "address of the pages of docs/rules on a web server, for helpUri in SARIF")
 	f.StringVar(&o.baseline, "baseline", "", "file with findings that are accepted and not reported")
 	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings into the file of --baseline and exit")
+	f.BoolVar(&o.fix, "fix", false, "correct the findings that have one safe correction, and format the files that change; comments stay")
+	f.BoolVarP(&o.diff, "diff", "d", false, "with --fix: print the changes and write nothing; the exit code is 1 if there are any")
 	f.StringVar(&o.stdinPath, "stdin-path", modelconfig.FileName, "with the path -: the file that standard input is, for its name, its model and its neighbors")
 	f.StringVar(&o.color, "color", "auto", "color the text: auto (on a terminal, without NO_COLOR), always, never")
 	f.StringVar(&o.excerpt, "excerpt", "auto", "show the lines with findings in the text: auto (on a terminal), always, never")

@@ -103,10 +103,8 @@ func configurations(models []repo.Model) []repo.Model {
 		if err != nil {
 			custom = nil // the pattern is always valid: CustomConfigs escapes the directory
 		}
-		for i, file := range append([]string{m.ConfigFile}, custom...) {
-			if i > 0 {
-				m.ConfigFile, m.Text = file, nil
-			}
+		for _, file := range append([]string{m.ConfigFile}, custom...) {
+			m.ConfigFile = file
 			if !seen[file] {
 				seen[file] = true
 				list = append(list, m)
@@ -155,7 +153,7 @@ func (o *fmtOptions) show(p process.Process, m repo.Model, src, out []byte) erro
 	if !o.write {
 		return nil
 	}
-	if m.Text != nil {
+	if m.Texts != nil {
 		return errors.New("standard input cannot be written: leave out -w")
 	}
 	return process.WriteFile(m.ConfigFile, func(w io.Writer) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/complete"
@@ -16,6 +17,7 @@ import (
 	"triton/pkg/ui"
 	"triton/repo"
 	"triton/repo/explain"
+	"triton/repo/fix"
 	"triton/repo/lint"
 	"triton/repo/report"
 	"triton/repo/suppress"
@@ -31,6 +33,9 @@ names, backend, tensors against the ONNX graph, batching, instance groups,
 versions and files. A PATH is a repository, one model's directory, one
 config.pbtxt, or - for a configuration on standard input.
 
+--fix corrects what has one safe correction: what the server refuses and what
+follows from the model or the schema, or what changes nothing.
+
 A comment "# triton-lint: ignore RULE reason" above or behind a field accepts
 what is found there. A baseline accepts all that is found now.
 
@@ -39,6 +44,7 @@ command line is wrong or a path cannot be read.`,
 		Example: `  triton repo lint models/
   triton repo lint -o lint.sarif models/
   triton repo lint --severity error models/resnet50
+  triton repo lint --fix --diff models/
   triton repo lint --explain TRN310
   triton repo lint --baseline lint.json --write-baseline models/
   triton repo lint --stdin-path models/resnet50/config.pbtxt - < draft.pbtxt`,
@@ -132,12 +138,21 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	case len(paths) == 0:
 		return process.UsageError("repo lint takes the path of a repository, a model or a %s", modelconfig.FileName)
+	case o.diff && !o.fix:
+		return process.UsageError("--diff shows what --fix would change: it needs --fix")
+	case o.fix && !o.diff && slices.Contains(paths, "-"):
+		return process.UsageError("--fix writes files: with standard input it needs --diff")
 	case o.writeBaseline && o.baseline == "":
 		return process.UsageError("--write-baseline needs --baseline with the file to write")
 	}
 	models, err := openModels(p, paths, o.stdinPath)
 	if err != nil {
 		return err
+	}
+	if o.fix {
+		if err := runFix(p, o, models, limits); err != nil || o.diff {
+			return err
+		}
 	}
 	found, err := o.findings(p, models, limits)
 	if err != nil || o.writeBaseline {
@@ -189,11 +204,10 @@ func openPath(p process.Process, path, stdinPath string) ([]repo.Model, error) {
 // findings checks the models, and leaves out what comments and the baseline accept. It writes the
 // baseline if that is asked for.
 func (o *lintOptions) findings(p process.Process, models []repo.Model, limits thresholds) ([]repo.Finding, error) {
-	found, err := suppress.Comments(models, lint.Check(models, o.Options), lint.Rules())
+	found, fixed, err := o.check(models, limits)
 	if err != nil {
-		return nil, err
+		return nil, &process.ExitError{Code: process.Usage, Err: err}
 	}
-	found = slices.DeleteFunc(found, func(f repo.Finding) bool { return f.Severity < limits.reported })
 	if o.writeBaseline {
 		err := process.WriteFile(o.baseline, func(w io.Writer) error { return suppress.WriteBaseline(w, o.baseline, found) })
 		if err != nil {
@@ -202,15 +216,54 @@ func (o *lintOptions) findings(p process.Process, models []repo.Model, limits th
 		fmt.Fprintf(p.Stdout, "%s written to %s\n", ui.Plural(len(found), "finding"), o.baseline)
 		return nil, nil
 	}
-	if o.baseline == "" {
-		return found, nil
-	}
-	found, fixed, err := suppress.Baseline(o.baseline, models, found)
-	if err != nil {
-		return nil, &process.ExitError{Code: process.Usage, Err: err}
-	}
 	if fixed > 0 {
 		fmt.Fprintf(p.Stderr, "baseline %s: %s no longer found; --write-baseline takes them out\n", o.baseline, ui.Plural(fixed, "finding"))
 	}
 	return found, nil
+}
+
+// check returns the findings that are reported, and how many of the baseline are no longer found.
+func (o *lintOptions) check(models []repo.Model, limits thresholds) (found []repo.Finding, fixed int, err error) {
+	found, err = suppress.Comments(models, lint.Check(models, o.Options), lint.Rules())
+	if err != nil {
+		return nil, 0, err
+	}
+	found = slices.DeleteFunc(found, func(f repo.Finding) bool { return f.Severity < limits.reported })
+	if o.baseline == "" || o.writeBaseline {
+		return found, 0, nil
+	}
+	return suppress.Baseline(o.baseline, models, found)
+}
+
+// runFix corrects the configurations, or prints what it would change.
+func runFix(p process.Process, o lintOptions, models []repo.Model, limits thresholds) error {
+	texts, err := fix.All(models, func(models []repo.Model) ([]repo.Finding, error) {
+		found, _, err := o.check(models, limits)
+		return found, err
+	})
+	if err != nil {
+		return &process.ExitError{Code: process.Usage, Err: err}
+	}
+	for _, t := range texts {
+		if o.diff {
+			if _, err := p.Stdout.Write(diff.Diff(t.File, t.Before, t.File+" (corrected)", t.After)); err != nil {
+				return err
+			}
+			continue
+		}
+		err := process.WriteFile(t.File, func(w io.Writer) error {
+			_, err := w.Write(t.After)
+			return err
+		})
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: fmt.Errorf("write the corrections: %w", err)}
+		}
+		for _, title := range t.Fixes {
+			fmt.Fprintf(p.Stderr, "%s: corrected: %s\n", t.File, title)
+		}
+	}
+	if o.diff && len(texts) > 0 {
+		return &process.ExitError{Code: process.Failure}
+	}
+	return nil
 }
