@@ -20,6 +20,7 @@ func TestDocument(t *testing.T) {
 	for command, bind := range map[string]func(*flags.Set){
 		"lint":     new(lintOptions).bind,
 		"fmt":      new(fmtOptions).bind,
+		"lsp":      new(lspOptions).bind,
 		"render":   new(renderOptions).bind,
 		"diff":     new(diffOptions).bind,
 		"scaffold": new(scaffoldOptions).bind,
