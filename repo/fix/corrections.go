@@ -26,7 +26,7 @@ type target struct {
 // the hint, which is of one form for a rule: "write FIELD: VALUE" or "did you mean "NAME"?".
 var corrections = map[string]func(target) (Fix, bool){
 	"TRN001": misspelled,
-	"TRN003": comment,
+	"TRN004": comment,
 	"TRN102": name,
 	"TRN103": backendNotPlatform,
 	"TRN104": platform,

@@ -91,7 +91,7 @@ func testFile(t *testing.T, file string) {
 	if out, err := format.Source("f", text.After); err == nil {
 		require.Equal(t, string(text.After), string(out), "the result is formatted")
 	}
-	if !strings.Contains(file, "TRN003") {
+	if !strings.Contains(file, "TRN004") {
 		require.Equal(t, comments(text.Before), comments(text.After))
 	}
 	again, err := fix.All(models, func(models []repo.Model) ([]repo.Finding, error) { return check(t, models), nil })

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	ruleUnused  = repo.Rule{ID: "TRN003", Severity: repo.Warning, Doc: "a triton-lint comment suppresses a finding"}
-	ruleComment = repo.Rule{ID: "TRN004", Severity: repo.Warning, Doc: "a triton-lint comment names rules, above or behind a field"}
+	ruleUnused  = repo.Rule{ID: "TRN004", Severity: repo.Warning, Doc: "a triton-lint comment suppresses a finding"}
+	ruleComment = repo.Rule{ID: "TRN005", Severity: repo.Warning, Doc: "a triton-lint comment names rules, above or behind a field"}
 )
 
 // Rules returns the rules about the comments.

@@ -40,7 +40,7 @@ func TestComments(t *testing.T) {
 		"other rule": {
 			"# triton-lint: ignore TRN310 why\na: 1",
 			[]string{"TRN311 a:"},
-			[]string{"TRN003 the comment suppresses TRN310, which is not found", "TRN311 found"},
+			[]string{"TRN004 the comment suppresses TRN310, which is not found", "TRN311 found"},
 		},
 		"two rules":       {"a: 1 # triton-lint: ignore TRN310, TRN311 why", []string{"TRN310 a:", "TRN311 a:"}, nil},
 		"no reason":       {"a: 1 # triton-lint: ignore TRN310", []string{"TRN310 a:"}, nil},
@@ -49,16 +49,16 @@ func TestComments(t *testing.T) {
 		"opening":         {"a { # triton-lint: ignore TRN310\n b: 1\n}", []string{"TRN310 b:"}, nil},
 		"element":         {"a [ # list\n { b: 1 },\n # triton-lint: ignore TRN310\n { c: 1 } ]", []string{"TRN310 b:", "TRN310 c:"}, []string{"TRN310 found"}},
 		"scalar element":  {"a: [ 1,\n 2, # triton-lint: ignore TRN310\n 3 ]", []string{"TRN310 2,", "TRN310 3 "}, []string{"TRN310 found"}},
-		"unused":          {"\n  # triton-lint: ignore TRN310 why\n  a: 1", nil, []string{"TRN003 the comment suppresses TRN310, which is not found"}},
+		"unused":          {"\n  # triton-lint: ignore TRN310 why\n  a: 1", nil, []string{"TRN004 the comment suppresses TRN310, which is not found"}},
 		"unused, not run": {"# triton-lint: ignore TRN310 why\na: 1", []string{"TRN001 a:"}, []string{"TRN001 found"}},
 		"machine's":       {"# triton-lint: ignore TRN411 why\na: 1", nil, nil},
-		"unknown rule":    {"# triton-lint: ignore TRN999 why\na: 1", nil, []string{"TRN004 there is no rule TRN999"}},
-		"no rule":         {"# triton-lint: ignore\na: 1", nil, []string{"TRN004 the comment names no rule"}},
-		"unknown word":    {"# triton-lint: disable TRN310\na: 1", nil, []string{`TRN004 unknown instruction "disable" in a triton-lint comment`}},
-		"no field":        {"a: 1\n\n# triton-lint: ignore TRN310", []string{"TRN310 a:"}, []string{"TRN310 found", "TRN004 the comment is neither above nor behind a field"}},
+		"unknown rule":    {"# triton-lint: ignore TRN999 why\na: 1", nil, []string{"TRN005 there is no rule TRN999"}},
+		"no rule":         {"# triton-lint: ignore\na: 1", nil, []string{"TRN005 the comment names no rule"}},
+		"unknown word":    {"# triton-lint: disable TRN310\na: 1", nil, []string{`TRN005 unknown instruction "disable" in a triton-lint comment`}},
+		"no field":        {"a: 1\n\n# triton-lint: ignore TRN310", []string{"TRN310 a:"}, []string{"TRN310 found", "TRN005 the comment is neither above nor behind a field"}},
 		"model":           {"a: 1\n# triton-lint: ignore-model TRN310 why", []string{"TRN310 a:", "TRN310 1"}, nil},
 		"in a string":     {`a: "# triton-lint: ignore TRN310"`, []string{"TRN310 a:"}, []string{"TRN310 found"}},
-		"own rules":       {"# triton-lint: ignore TRN310\n# triton-lint: ignore TRN003\na: 1", nil, []string{"TRN003 the comment suppresses TRN310, which is not found", "TRN003 the comment suppresses TRN003, which is not found"}},
+		"own rules":       {"# triton-lint: ignore TRN310\n# triton-lint: ignore TRN004\na: 1", nil, []string{"TRN004 the comment suppresses TRN310, which is not found", "TRN004 the comment suppresses TRN004, which is not found"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
