@@ -22,9 +22,12 @@ var (
 // Rules returns the rules about the comments.
 func Rules() []repo.Rule { return []repo.Rule{ruleUnused, ruleComment} }
 
-// machineRules are rules whose findings are not the same on every machine: a comment that
-// suppresses nothing here may do so elsewhere.
-var machineRules = map[string]bool{"TRN411": true, "TRN901": true, "TRN902": true, "TRN903": true, "TRN904": true, "TRN905": true}
+// machineRules are rules whose findings depend on the machine and on the server that is meant: a
+// comment that suppresses nothing here may do so elsewhere.
+var machineRules = map[string]bool{
+	"TRN108": true, "TRN109": true, "TRN411": true, "TRN414": true, "TRN518": true, "TRN519": true,
+	"TRN901": true, "TRN902": true, "TRN903": true, "TRN904": true, "TRN905": true,
+}
 
 // unread are the rules of files that could not be read: then the other rules were not checked.
 var unread = []string{"TRN001", "TRN002"}
