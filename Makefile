@@ -62,7 +62,7 @@ redis: ## unpack Debian's redis-server into build/tools/, for tests that are oth
 
 # The packages with goroutines or shared memory of their own; the others have
 # nothing that the race detector could see.
-RACE_PACKAGES = $(shell go list ./pkg/... ./server/... ./perf/... ./analyzer/... | \
+RACE_PACKAGES = $(shell go list ./pkg/... ./server/... ./perf/... ./analyzer/... ./repo/lsp | \
   grep -vE '/pkg/(gpu|hashorder|modelconfig.*|onnxmodel.*|spelling|kserve/rest)$$|/analyzer/(metric|trial|ranking|settings|cost|capacity|variant|report/.*|footprint/(law|oom|packing|sweep)|search/(space|tpe|planner|brute|quick|sweep))$$|/pkg/(framework|gpu/catalog|modelconfig/.*)$$|/(conformance|contenttype|desired|layout|plan|restricted|validation|vertex|report|search|perf/data|perf/llm|genaiperf|perf/trace|perf/result|chart|compare|rows|confidence)$$')
 
 $(VENV)/.stamp: testdata/python/requirements.txt

@@ -1,6 +1,9 @@
 package repo
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Severity is the severity of a finding.
 type Severity uint8
@@ -49,8 +52,17 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Model    string   `json:"model"`
 	File     string   `json:"file"`
-	Line     int      `json:"line,omitempty"` // 0 if it is not about a line of the file
-	Col      int      `json:"column,omitempty"`
-	Msg      string   `json:"message"`
-	Hint     string   `json:"hint,omitempty"`
+	// Field is the path of the field in the configuration, such as "input[0].dims"; empty if the
+	// finding is not about a field.
+	Field string `json:"field,omitempty"`
+	Line  int    `json:"line,omitempty"` // 0 if it is not about a line of the file
+	Col   int    `json:"column,omitempty"`
+	Msg   string `json:"message"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+// Compare orders findings by file, line and rule.
+func Compare(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Msg, b.Msg))
 }

@@ -28,6 +28,17 @@ type Model struct {
 	// ConfigOnly reports that the path was a configuration file outside a model's
 	// directory, so that only the configuration is checked.
 	ConfigOnly bool
+	// Texts replace the content of configurations by their path, such as those that an editor has
+	// not saved.
+	Texts map[string][]byte
+}
+
+// ReadConfig returns the text of the configuration.
+func (m *Model) ReadConfig() ([]byte, error) {
+	if text, ok := m.Texts[m.ConfigFile]; ok {
+		return text, nil
+	}
+	return os.ReadFile(m.ConfigFile)
 }
 
 // FS returns the model's directory.
@@ -92,6 +103,23 @@ func openConfig(path string) ([]Model, error) {
 	}
 	name, err := base(dir)
 	return []Model{{Name: name, Dir: dir, ConfigFile: path, ConfigOnly: true}}, err
+}
+
+// OpenText returns the model of a configuration that is at hand as text, such as that of an editor
+// or of standard input. The path says where its file is or would be; it need not exist.
+func OpenText(path string, text []byte) (Model, error) {
+	if filepath.Base(path) == modelconfig.FileName {
+		if info, err := os.Stat(filepath.Dir(path)); err == nil && info.IsDir() {
+			models, err := openConfig(path)
+			if err != nil {
+				return Model{}, err
+			}
+			models[0].Texts = map[string][]byte{path: text}
+			return models[0], nil
+		}
+	}
+	name, err := base(filepath.Dir(path))
+	return Model{Name: name, Dir: filepath.Dir(path), ConfigFile: path, ConfigOnly: true, Texts: map[string][]byte{path: text}}, err
 }
 
 // openRepository returns the models of the subdirectories.

@@ -38,7 +38,7 @@ var mayImport = map[string]string{
 	"cmd/cli/analyze":             "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/devices cmd/cli/perf cmd/cli/analyze/profile cmd/cli/analyze/report analyzer analyzer/report analyzer/search perf pkg/client pkg/client/lane pkg/gpu pkg/modelconfig cmd/cli/analyze/devices cmd/cli/analyze/simulate cmd/cli/analyze/fit analyzer/footprint analyzer/footprint/sweep pkg/ui",
 	"cmd/cli/analyze/simulate":    "cmd/cli/process analyzer/trial cmd/cli/complete cmd/cli/flags cmd/cli/output analyzer/capacity analyzer/cost perf/result perf/trace pkg/inferencepb pkg/modelconfig pkg/ui server/scheduler/simulate",
 	"cmd/cli/analyze/devices":     "cmd/cli/process cmd/cli/devices cmd/cli/flags cmd/cli/output pkg/gpu pkg/gpu/catalog pkg/ui",
-	"cmd/cli/repo":                "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output repo repo/example repo/lint repo/report repo/scaffold pkg/modelconfig pkg/onnxmodel/autofill",
+	"cmd/cli/repo":                "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output repo repo/example repo/lint repo/report repo/scaffold pkg/modelconfig pkg/onnxmodel/autofill repo/compare repo/explain repo/fix repo/lsp repo/render repo/suppress pkg/modelconfig/format pkg/ui",
 	"pkg/invariant":               "",
 	"pkg/status":                  "",
 	"pkg/log":                     "pkg/tritonjson",
@@ -179,6 +179,14 @@ var mayImport = map[string]string{
 	"analyzer/report/summary":     "analyzer/metric analyzer/report/cell analyzer/report/chart analyzer/report/outcome analyzer/report/page analyzer/settings analyzer/trial",
 	"analyzer/report/detail":      "analyzer/metric analyzer/report/cell analyzer/report/chart analyzer/report/outcome analyzer/report/page analyzer/settings analyzer/trial",
 	"analyzer/report/export":      "analyzer/metric analyzer/profile analyzer/ranking analyzer/report/chart analyzer/report/detail analyzer/report/outcome analyzer/report/page analyzer/report/plot analyzer/report/summary analyzer/report/table analyzer/settings analyzer/trial",
+	"pkg/modelconfig/cst":         "",
+	"pkg/modelconfig/format":      "pkg/modelconfig pkg/modelconfig/cst",
+	"repo/fix":                    "repo pkg/inferencepb pkg/modelconfig pkg/modelconfig/edit pkg/modelconfig/format",
+	"repo/render":                 "repo pkg/hashorder pkg/inferencepb pkg/modelconfig pkg/modelconfig/cst pkg/modelconfig/edit pkg/modelconfig/format pkg/onnxmodel pkg/onnxmodel/autofill",
+	"repo/lsp":                    "repo repo/explain repo/fix repo/lint repo/render repo/suppress pkg/inferencepb pkg/modelconfig pkg/modelconfig/cst pkg/modelconfig/extension pkg/modelconfig/format",
+	"repo/compare":                "pkg/inferencepb pkg/modelconfig",
+	"repo/suppress":               "repo pkg/modelconfig/cst",
+	"repo/explain":                "repo repo/lint repo/suppress pkg/spelling",
 }
 
 // testsImport is the import table of the packages that are for tests only. No other package

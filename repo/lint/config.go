@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"syscall"
 	"unicode/utf8"
 
@@ -18,7 +17,7 @@ import (
 
 // parse reads the configuration, if the model has one.
 func (r *run) parse() bool {
-	src, err := os.ReadFile(r.ConfigFile)
+	src, err := r.ReadConfig()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.written = modelconfig.New(r.ConfigFile, &inferencepb.ModelConfig{})

@@ -5,7 +5,6 @@
 package lint
 
 import (
-	"cmp"
 	"slices"
 
 	"triton/pkg/inferencepb"
@@ -59,10 +58,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 		found = append(found, r.found...)
 	}
 	found = append(found, weightless(runs)...)
-	slices.SortStableFunc(found, func(a, b repo.Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
-			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Msg, b.Msg))
-	})
+	slices.SortStableFunc(found, repo.Compare)
 	return slices.Compact(found)
 }
 
@@ -133,7 +129,7 @@ func (r *run) check() {
 
 // add reports a finding at a field of the configuration.
 func (r *run) add(rule repo.Rule, field, msg, hint string) {
-	f := repo.Finding{Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: r.ConfigFile, Msg: msg, Hint: hint}
+	f := repo.Finding{Rule: rule.ID, Severity: rule.Severity, Model: r.Name, File: r.ConfigFile, Field: field, Msg: msg, Hint: hint}
 	if r.written != nil {
 		p := r.written.Position(field)
 		f.Line, f.Col = p.Line, p.Col

@@ -1,10 +1,10 @@
-// Package report prints the findings of a lint run: as text, Markdown or HTML for people, as
-// CSV, as JSON, as SARIF 2.1.0 for code scanning, and as GitHub workflow annotations.
+// Package report prints the findings of a lint run: as text, Markdown or HTML for people, as CSV
+// and JSON, and in the forms of services that show them beside the code: SARIF 2.1.0, GitHub
+// workflow annotations, JUnit, Checkstyle and Code Climate.
 package report
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -20,11 +20,20 @@ type Report struct {
 	Rules    []repo.Rule // for SARIF
 	Models   int         // how many were checked
 	Version  string      // of the program
+	// HelpURI returns the address of a rule's page for SARIF, empty if it has none; may be nil.
+	HelpURI func(rule string) string
+	// Color and Source are for text. Source returns the content of a file, of which the lines with
+	// findings are shown; nil shows none.
+	Color  bool
+	Source func(file string) ([]byte, error)
 }
+
+// tool is the name of the program in reports.
+const tool = "triton repo lint"
 
 // Formats returns the formats of Write.
 func Formats() []string {
-	return []string{"text", "json", "csv", "markdown", "html", "sarif", "github"}
+	return []string{"text", "json", "csv", "markdown", "html", "sarif", "github", "junit", "checkstyle", "codeclimate"}
 }
 
 // Write prints the report in a format.
@@ -46,6 +55,12 @@ func Write(w io.Writer, format string, r Report) error {
 		err = sarif(b, r)
 	case "github":
 		github(b, r)
+	case "junit":
+		err = junit(b, r)
+	case "checkstyle":
+		err = checkstyle(b, r)
+	case "codeclimate":
+		err = codeClimate(b, r)
 	default:
 		return fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 	}
@@ -71,44 +86,12 @@ func oneLine(f repo.Finding) string {
 	return strings.TrimSuffix(f.Msg, ".") + "; " + f.Hint
 }
 
-func text(w io.Writer, r Report) {
-	for _, f := range r.Findings {
-		fmt.Fprintf(w, "%s: %s: %s [%s]\n", position(f), f.Severity, f.Msg, f.Rule)
-		if f.Hint != "" {
-			fmt.Fprintf(w, "    %s\n", f.Hint)
-		}
-	}
-	fmt.Fprintf(w, "%s checked: %s\n", ui.Plural(r.Models, "model"), summary(r.Findings))
-}
-
-func summary(found []repo.Finding) string {
-	if len(found) == 0 {
-		return "no findings"
-	}
-	var counts [repo.Error + 1]int
-	for _, f := range found {
-		counts[f.Severity]++
-	}
-	var parts []string
-	for s := repo.Error; ; s-- {
-		if counts[s] > 0 {
-			parts = append(parts, ui.Plural(counts[s], s.String()))
-		}
-		if s == repo.Note {
-			return strings.Join(parts, ", ")
-		}
-	}
-}
-
 func writeJSON(w io.Writer, r Report) error {
 	found := r.Findings
 	if found == nil {
 		found = []repo.Finding{}
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	return indented(w, struct {
 		Version  string         `json:"version"`
 		Models   int            `json:"models"`
 		Findings []repo.Finding `json:"findings"`

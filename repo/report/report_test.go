@@ -6,8 +6,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
 	"triton/repo"
@@ -19,6 +21,7 @@ var update = flag.Bool("update", false, "write the golden files")
 var sample = report.Report{
 	Models:  2,
 	Version: "1.2.3",
+	HelpURI: func(rule string) string { return "https://rules.example/" + rule },
 	Rules: []repo.Rule{
 		{ID: "TRN001", Severity: repo.Error, Doc: "text"},
 		{ID: "TRN310", Severity: repo.Warning, Doc: "batches"},
@@ -48,7 +51,7 @@ func TestWrite(t *testing.T) {
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
 			require.Equal(t, string(want), b.String())
-			if format == "json" || format == "sarif" {
+			if format == "json" || format == "sarif" || format == "codeclimate" {
 				require.True(t, json.Valid(b.Bytes()))
 			}
 		})
@@ -66,7 +69,7 @@ func TestWriteNothing(t *testing.T) {
 	b.Reset()
 	require.NoError(t, report.Write(&b, "sarif", report.Report{}))
 	require.Contains(t, b.String(), `"results": []`)
-	require.EqualError(t, report.Write(&b, "xml", report.Report{}), `unknown format "xml": use one of text, json, csv, markdown, html, sarif, github`)
+	require.EqualError(t, report.Write(&b, "xml", report.Report{}), `unknown format "xml": use one of text, json, csv, markdown, html, sarif, github, junit, checkstyle, codeclimate`)
 }
 
 func TestRules(t *testing.T) {
@@ -74,4 +77,40 @@ func TestRules(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, report.Rules(&b, sample.Rules))
 	require.Equal(t, "TRN001  error    text\nTRN310  warning  batches\nTRN311  note     waits\n", b.String())
+}
+
+// TestExcerpt shows the line of a finding with a caret below the place.
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("dims: 1 ", 30)
+	text := "name: \"m\"\n\tinput { name: \"größe\" }\n" + long + "\n\x1b[31m bad: 1\n"
+	at := func(line, col int) repo.Finding {
+		return repo.Finding{Rule: "TRN001", Severity: repo.Error, File: "f", Line: line, Col: col, Msg: "m"}
+	}
+	r := report.Report{
+		Models:   1,
+		Findings: []repo.Finding{at(1, 1), at(2, 16), at(3, 9), at(3, 209), at(4, 1), at(9, 1), at(1, 99), {File: "g", Line: 1, Col: 1}},
+		Source: func(file string) ([]byte, error) {
+			if file != "f" {
+				return nil, os.ErrNotExist
+			}
+			return []byte(text), nil
+		},
+	}
+	var b bytes.Buffer
+	require.NoError(t, report.Write(&b, "text", r))
+	golden := filepath.Join("testdata", "excerpt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String())
+	require.NotContains(t, b.String(), "\x1b")
+
+	b.Reset()
+	r.Color = true
+	require.NoError(t, report.Write(&b, "text", r))
+	require.Equal(t, string(want), ansi.Strip(b.String()), "color changes nothing else")
+	require.Contains(t, b.String(), "\x1b[31m^^^^", "a red caret")
 }

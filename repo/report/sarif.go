@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -32,6 +31,7 @@ type (
 	}
 	sarifRule struct {
 		ID      string    `json:"id"`
+		HelpURI string    `json:"helpUri,omitempty"`
 		Doc     sarifText `json:"shortDescription"`
 		Default struct {
 			Level string `json:"level"`
@@ -46,6 +46,8 @@ type (
 		Level     string          `json:"level"`
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations"`
+		// Fingerprints stay the same when lines move.
+		Fingerprints map[string]string `json:"partialFingerprints"`
 	}
 	sarifLocation struct {
 		Physical sarifPhysical `json:"physicalLocation"`
@@ -68,23 +70,24 @@ func sarif(w io.Writer, r Report) error {
 	for _, rule := range r.Rules {
 		s := sarifRule{ID: rule.ID, Doc: sarifText{rule.Doc}}
 		s.Default.Level = rule.Severity.String()
+		if r.HelpURI != nil {
+			s.HelpURI = r.HelpURI(rule.ID)
+		}
 		driver.Rules = append(driver.Rules, s)
 	}
 	results := make([]sarifResult, 0, len(r.Findings))
-	for _, f := range r.Findings {
-		results = append(results, sarifFinding(f, r.Rules))
+	ids := repo.Fingerprints(r.Findings)
+	for i, f := range r.Findings {
+		results = append(results, sarifFinding(f, r.Rules, ids[i]))
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(sarifLog{
+	return indented(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{{Tool: sarifTool{driver}, ColumnKind: "utf16CodeUnits", Results: results}},
 	})
 }
 
-func sarifFinding(f repo.Finding, rules []repo.Rule) sarifResult {
+func sarifFinding(f repo.Finding, rules []repo.Rule, id string) sarifResult {
 	physical := sarifPhysical{Artifact: sarifArtifact{fileURI(f.File)}}
 	if f.Line > 0 {
 		physical.Region = &sarifRegion{f.Line, f.Col}
@@ -95,6 +98,8 @@ func sarifFinding(f repo.Finding, rules []repo.Rule) sarifResult {
 		Level:     f.Severity.String(),
 		Message:   sarifText{oneLine(f)},
 		Locations: []sarifLocation{{physical}},
+
+		Fingerprints: map[string]string{"triton/v1": id},
 	}
 }
 

@@ -19,6 +19,10 @@ func TestDocument(t *testing.T) {
 	t.Parallel()
 	for command, bind := range map[string]func(*flags.Set){
 		"lint":     new(lintOptions).bind,
+		"fmt":      new(fmtOptions).bind,
+		"lsp":      new(lspOptions).bind,
+		"render":   new(renderOptions).bind,
+		"diff":     new(diffOptions).bind,
 		"scaffold": new(scaffoldOptions).bind,
 		"example":  func(f *flags.Set) { bindExample(&example.Options{}, f) },
 	} {

@@ -25,9 +25,19 @@ type lintOptions struct {
 	format   string // as in Output.Form
 	output   output.Options
 	severity string
+	failOn   string
 	rules    bool
-	gpus     int
-	config   string
+	explain  string
+	rulesURL string
+
+	baseline      string
+	writeBaseline bool
+	fix, diff     bool
+	stdinPath     string
+	color         string
+	excerpt       string
+	gpus          int
+	config        string
 }
 
 // linter returns the options of the linter.
@@ -45,7 +55,17 @@ func (o *lintOptions) bind(f *flags.Set) {
 	o.output.Bind(f, forms())
 	f.StringVar(&o.format, "format", "", "the same as --output; then --output is a file, as -o")
 	f.StringVar(&o.severity, "severity", "warning", "lowest severity to report: note, warning, error")
+	f.StringVar(&o.failOn, "fail-on", "", "lowest severity for which the exit code is 1: note, warning, error, or none (default: that of --severity)")
 	f.BoolVar(&o.rules, "rules", false, "list the rules and exit")
+	f.StringVar(&o.explain, "explain", "", "print the page of a rule, such as TRN310, and exit")
+	f.StringVar(&o.rulesURL, "rules-url", "", "address of the pages of docs/rules on a web server, for helpUri in SARIF")
+	f.StringVar(&o.baseline, "baseline", "", "file with findings that are accepted and not reported")
+	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings into the file of --baseline and exit")
+	f.BoolVar(&o.fix, "fix", false, "correct the findings that have one safe correction, and format the files that change; comments stay")
+	f.BoolVarP(&o.diff, "diff", "d", false, "with --fix: print the changes and write nothing; the exit code is 1 if there are any")
+	f.StringVar(&o.stdinPath, "stdin-path", modelconfig.FileName, "with the path -: the file that standard input is, for its name, its model and its neighbors")
+	f.StringVar(&o.color, "color", "auto", "color the text: auto (on a terminal, without NO_COLOR), always, never")
+	f.StringVar(&o.excerpt, "excerpt", "auto", "show the lines with findings in the text: auto (on a terminal), always, never")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.StringSliceVar(&o.Backends, "backends", nil, "names of the backends that the server has; a model that needs another is an error (default: those of this program, and a note for others of NVIDIA's)")
@@ -56,10 +76,11 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.StringVar(&o.config, "config", "", configUsage)
 }
 
-// forms returns the forms of the findings. SARIF and GitHub are those of services that show them
+// forms returns the forms of the findings. From SARIF on they are those of services that show them
 // beside the code.
 func forms() []output.Form {
-	return append(output.Forms(), output.Form{Name: "sarif", Extensions: []string{".sarif"}}, output.Form{Name: "github"})
+	return append(output.Forms(), output.Form{Name: "sarif", Extensions: []string{".sarif"}}, output.Form{Name: "github"},
+		output.Form{Name: "junit"}, output.Form{Name: "checkstyle"}, output.Form{Name: "codeclimate"})
 }
 
 // targets returns where the findings go. The value of --output may be a file, as it was before

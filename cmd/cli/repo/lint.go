@@ -1,9 +1,12 @@
 package repo
 
 import (
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/complete"
@@ -11,9 +14,13 @@ import (
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
+	"triton/pkg/ui"
 	"triton/repo"
+	"triton/repo/explain"
+	"triton/repo/fix"
 	"triton/repo/lint"
 	"triton/repo/report"
+	"triton/repo/suppress"
 )
 
 func newLintCommand(p process.Process) *cobra.Command {
@@ -23,39 +30,104 @@ func newLintCommand(p process.Process) *cobra.Command {
 		Short: "Check repositories, models and configurations",
 		Long: `Report what a server would reject, and mistakes that it would accept: syntax,
 names, backend, tensors against the ONNX graph, batching, instance groups,
-versions and files. A PATH is a repository, one model's directory or one
-config.pbtxt.
+versions and files. A PATH is a repository, one model's directory, one
+config.pbtxt, or - for a configuration on standard input.
+
+--fix corrects what has one safe correction: what the server refuses and what
+follows from the model or the schema, or what changes nothing.
+
+A comment "# triton-lint: ignore RULE reason" above or behind a field accepts
+what is found there. A baseline accepts all that is found now.
 
 The exit code is 0 when nothing is found, 1 when something is, and 2 when the
 command line is wrong or a path cannot be read.`,
 		Example: `  triton repo lint models/
   triton repo lint -o lint.sarif models/
-  triton repo lint --severity error models/resnet50`,
+  triton repo lint --severity error models/resnet50
+  triton repo lint --fix --diff models/
+  triton repo lint --explain TRN310
+  triton repo lint --baseline lint.json --write-baseline models/
+  triton repo lint --stdin-path models/resnet50/config.pbtxt - < draft.pbtxt`,
 	}
 	f := flags.New(p, "repo lint", cmd.Flags())
 	o.bind(f)
+	severities := []string{"note", "warning", "error"}
+	when := complete.Values("auto", "always", "never")
 	complete.Flags(cmd, map[string]complete.Func{
 		"output":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
 		"format":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
-		"severity": complete.Values("note", "warning", "error"),
-		"cpus":     complete.Nothing, "gpus": complete.Nothing, "backends": complete.Nothing, "default-max-batch-size": complete.Nothing,
+		"severity": complete.Values(severities...),
+		"fail-on":  complete.Values(append(severities, failOnNothing)...),
+		"explain":  completeRules, "color": when, "excerpt": when,
+		"cpus": complete.Nothing, "gpus": complete.Nothing, "backends": complete.Nothing, "default-max-batch-size": complete.Nothing, "rules-url": complete.Nothing,
 	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := f.FillCommand(o.config); err != nil {
 			return err
 		}
-		if o.rules {
-			return report.Rules(p.Stdout, lint.Rules())
+		switch {
+		case o.rules:
+			return report.Rules(p.Stdout, explain.Rules())
+		case o.explain != "":
+			return runExplain(p, o.explain)
 		}
 		return runLint(p, o, args)
 	}
 	return cmd
 }
 
-func runLint(p process.Process, o lintOptions, paths []string) error {
-	minSeverity, err := repo.ParseSeverity(o.severity)
+// completeRules suggests the ids of the rules.
+func completeRules(*cobra.Command, string) []string {
+	var ids []string
+	for _, r := range explain.Rules() {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func runExplain(p process.Process, rule string) error {
+	page, err := explain.Find(rule)
 	if err != nil {
-		return process.UsageError("--severity: %w", err)
+		return process.UsageError("--explain: %w", err)
+	}
+	_, err = io.WriteString(p.Stdout, page.Text())
+	return err
+}
+
+// failOnNothing is the value of --fail-on for an exit code that does not depend on the findings.
+const failOnNothing = "none"
+
+// thresholds are the lowest severities that are reported, and that make the command fail.
+type thresholds struct {
+	reported, fails repo.Severity
+	never           bool // findings do not make the command fail
+}
+
+func (o *lintOptions) thresholds() (t thresholds, err error) {
+	if t.reported, err = repo.ParseSeverity(o.severity); err != nil {
+		return t, process.UsageError("--severity: %w", err)
+	}
+	switch o.failOn {
+	case "":
+		t.fails = t.reported
+	case failOnNothing:
+		t.never = true
+	default:
+		if t.fails, err = repo.ParseSeverity(o.failOn); err != nil {
+			return t, process.UsageError("--fail-on: %w, or none", err)
+		}
+	}
+	return t, nil
+}
+
+func runLint(p process.Process, o lintOptions, paths []string) error {
+	limits, err := o.thresholds()
+	if err != nil {
+		return err
+	}
+	style, err := o.style(p)
+	if err != nil {
+		return err
 	}
 	targets, err := o.targets()
 	if err == nil {
@@ -66,29 +138,131 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	case len(paths) == 0:
 		return process.UsageError("repo lint takes the path of a repository, a model or a %s", modelconfig.FileName)
+	case o.diff && !o.fix:
+		return process.UsageError("--diff shows what --fix would change: it needs --fix")
+	case o.fix && !o.diff && slices.Contains(paths, "-"):
+		return process.UsageError("--fix writes files: with standard input it needs --diff")
+	case o.writeBaseline && o.baseline == "":
+		return process.UsageError("--write-baseline needs --baseline with the file to write")
 	}
-	r := report.Report{Rules: lint.Rules(), Version: p.Version}
-	var all []repo.Model
-	for _, path := range paths {
-		models, err := repo.Open(path)
-		if err != nil {
-			return &process.ExitError{Code: process.Usage, Err: err}
-		}
-		all = append(all, models...)
+	models, err := openModels(p, paths, o.stdinPath)
+	if err != nil {
+		return err
 	}
-	r.Models = len(all)
-	for _, f := range lint.Check(all, o.linter()) {
-		if f.Severity >= minSeverity {
-			r.Findings = append(r.Findings, f)
+	if o.fix {
+		if err := runFix(p, o, models, limits); err != nil || o.diff {
+			return err
 		}
+	}
+	found, err := o.findings(p, models, limits)
+	if err != nil || o.writeBaseline {
+		return err
 	}
 	if len(targets) == 0 {
 		targets = output.Targets{{Form: output.Text.Name, File: "-"}}
 	}
-	if err := targets.Write(p, func(w io.Writer, form string) error { return report.Write(w, form, r) }); err != nil {
+	r := style.report(o, models, found, p)
+	write := func(w io.Writer, form string) error {
+		r := r
+		r.Color = r.Color && w == p.Stdout
+		return report.Write(w, form, r)
+	}
+	if err := targets.Write(p, write); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err} // Failure means findings
 	}
-	if len(r.Findings) > 0 {
+	if !limits.never && slices.ContainsFunc(found, func(f repo.Finding) bool { return f.Severity >= limits.fails }) {
+		return &process.ExitError{Code: process.Failure}
+	}
+	return nil
+}
+
+// openModels returns the models at paths. The path - is the configuration on standard input.
+func openModels(p process.Process, paths []string, stdinPath string) ([]repo.Model, error) {
+	var all []repo.Model
+	for _, path := range paths {
+		models, err := openPath(p, path, stdinPath)
+		if err != nil {
+			return nil, &process.ExitError{Code: process.Usage, Err: err}
+		}
+		all = append(all, models...)
+	}
+	return all, nil
+}
+
+func openPath(p process.Process, path, stdinPath string) ([]repo.Model, error) {
+	if path != "-" {
+		return repo.Open(path)
+	}
+	text, err := io.ReadAll(p.Stdin)
+	if err != nil {
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	m, err := repo.OpenText(stdinPath, text)
+	return []repo.Model{m}, err
+}
+
+// findings checks the models, and leaves out what comments and the baseline accept. It writes the
+// baseline if that is asked for.
+func (o *lintOptions) findings(p process.Process, models []repo.Model, limits thresholds) ([]repo.Finding, error) {
+	found, fixed, err := o.check(models, limits)
+	if err != nil {
+		return nil, &process.ExitError{Code: process.Usage, Err: err}
+	}
+	if o.writeBaseline {
+		err := process.WriteFile(o.baseline, func(w io.Writer) error { return suppress.WriteBaseline(w, o.baseline, found) })
+		if err != nil {
+			return nil, &process.ExitError{Code: process.Usage, Err: fmt.Errorf("write the baseline: %w", err)}
+		}
+		fmt.Fprintf(p.Stdout, "%s written to %s\n", ui.Plural(len(found), "finding"), o.baseline)
+		return nil, nil
+	}
+	if fixed > 0 {
+		fmt.Fprintf(p.Stderr, "baseline %s: %s no longer found; --write-baseline takes them out\n", o.baseline, ui.Plural(fixed, "finding"))
+	}
+	return found, nil
+}
+
+// check returns the findings that are reported, and how many of the baseline are no longer found.
+func (o *lintOptions) check(models []repo.Model, limits thresholds) (found []repo.Finding, fixed int, err error) {
+	found, err = suppress.Comments(models, lint.Check(models, o.linter()), lint.Rules())
+	if err != nil {
+		return nil, 0, err
+	}
+	found = slices.DeleteFunc(found, func(f repo.Finding) bool { return f.Severity < limits.reported })
+	if o.baseline == "" || o.writeBaseline {
+		return found, 0, nil
+	}
+	return suppress.Baseline(o.baseline, models, found)
+}
+
+// runFix corrects the configurations, or prints what it would change.
+func runFix(p process.Process, o lintOptions, models []repo.Model, limits thresholds) error {
+	texts, err := fix.All(models, func(models []repo.Model) ([]repo.Finding, error) {
+		found, _, err := o.check(models, limits)
+		return found, err
+	})
+	if err != nil {
+		return &process.ExitError{Code: process.Usage, Err: err}
+	}
+	for _, t := range texts {
+		if o.diff {
+			if _, err := p.Stdout.Write(diff.Diff(t.File, t.Before, t.File+" (corrected)", t.After)); err != nil {
+				return err
+			}
+			continue
+		}
+		err := process.WriteFile(t.File, func(w io.Writer) error {
+			_, err := w.Write(t.After)
+			return err
+		})
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: fmt.Errorf("write the corrections: %w", err)}
+		}
+		for _, title := range t.Fixes {
+			fmt.Fprintf(p.Stderr, "%s: corrected: %s\n", t.File, title)
+		}
+	}
+	if o.diff && len(texts) > 0 {
 		return &process.ExitError{Code: process.Failure}
 	}
 	return nil

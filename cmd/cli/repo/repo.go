@@ -1,5 +1,4 @@
-// Package repo is `triton repo`: lint, scaffold and example, which check and create model
-// repositories.
+// Package repo is `triton repo`, which checks, formats, compares and creates model repositories.
 package repo
 
 import (
@@ -17,6 +16,6 @@ func NewCommand(p process.Process) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  flags.RequireSubcommand,
 	}
-	cmd.AddCommand(newLintCommand(p), newScaffoldCommand(p), newExampleCommand(p))
+	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newLSPCommand(p), newScaffoldCommand(p), newExampleCommand(p))
 	return cmd
 }

@@ -1,0 +1,73 @@
+package compare
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"triton/pkg/inferencepb"
+)
+
+// Model is a model of a repository as far as it is compared.
+type Model struct {
+	Name     string
+	Config   *inferencepb.ModelConfig
+	Versions []int64 // nil: they are not known
+}
+
+// Models returns the changes from the models of one repository to those of another. Models are
+// compared by their names, except for a single model on both sides.
+func Models(from, to []Model) []Change {
+	if len(from) == 1 && len(to) == 1 {
+		return model(from[0], to[0])
+	}
+	var names []string
+	for _, m := range slices.Concat(from, to) {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	var changes []Change
+	for _, name := range slices.Compact(names) {
+		a, before := find(from, name)
+		b, after := find(to, name)
+		switch {
+		case before && after:
+			changes = append(changes, model(a, b)...)
+		case before:
+			changes = append(changes, Change{Model: name, Old: "model"})
+		default:
+			changes = append(changes, Change{Model: name, New: "model"})
+		}
+	}
+	return changes
+}
+
+func find(models []Model, name string) (Model, bool) {
+	i := slices.IndexFunc(models, func(m Model) bool { return m.Name == name })
+	if i < 0 {
+		return Model{}, false
+	}
+	return models[i], true
+}
+
+func model(from, to Model) []Change {
+	changes := Configs(from.Config, to.Config)
+	if old, now := listed(from.Versions), listed(to.Versions); old != now && from.Versions != nil && to.Versions != nil {
+		changes = append(changes, Change{Path: "versions", Old: old, New: now})
+	}
+	for i := range changes {
+		changes[i].Model = to.Name
+	}
+	return changes
+}
+
+func listed(versions []int64) string {
+	if len(versions) == 0 {
+		return ""
+	}
+	words := make([]string, len(versions))
+	for i, v := range slices.Sorted(slices.Values(versions)) {
+		words[i] = strconv.FormatInt(v, 10)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,92 @@
+// Package suppress leaves out findings that their users accept: by a comment in config.pbtxt, and
+// by a baseline, a file with the findings of an earlier run. It reports comments that suppress
+// nothing.
+//
+//	# triton-lint: ignore TRN310 reason         the field below, or the field that it is behind
+//	# triton-lint: ignore-model TRN501 reason   all findings about the model
+package suppress
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"triton/repo"
+)
+
+var (
+	ruleUnused  = repo.Rule{ID: "TRN004", Severity: repo.Warning, Doc: "a triton-lint comment suppresses a finding"}
+	ruleComment = repo.Rule{ID: "TRN005", Severity: repo.Warning, Doc: "a triton-lint comment names rules, above or behind a field"}
+)
+
+// Rules returns the rules about the comments.
+func Rules() []repo.Rule { return []repo.Rule{ruleUnused, ruleComment} }
+
+// machineRules are rules whose findings depend on the machine and on the server that is meant: a
+// comment that suppresses nothing here may do so elsewhere.
+var machineRules = map[string]bool{
+	"TRN108": true, "TRN109": true, "TRN411": true, "TRN414": true, "TRN518": true, "TRN519": true,
+	"TRN901": true, "TRN902": true, "TRN903": true, "TRN904": true, "TRN905": true,
+}
+
+// unread are the rules of files that could not be read: then the other rules were not checked.
+var unread = []string{"TRN001", "TRN002"}
+
+// Comments returns the findings that no comment suppresses, with findings about the comments. The
+// rules are those that comments may name, besides this package's.
+func Comments(models []repo.Model, found []repo.Finding, rules []repo.Rule) ([]repo.Finding, error) {
+	known := func(id string) bool {
+		return slices.ContainsFunc(slices.Concat(rules, Rules()), func(r repo.Rule) bool { return r.ID == id })
+	}
+	var files []*file
+	seen := map[string]bool{}
+	for i := range models {
+		list, err := open(&models[i], known)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list {
+			if !seen[f.path] {
+				seen[f.path] = true
+				files = append(files, f)
+			}
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(found), func(f repo.Finding) bool {
+		return slices.ContainsFunc(files, func(file *file) bool { return file.suppresses(f) })
+	})
+	for _, file := range files {
+		kept = append(kept, file.wrong...)
+		if !file.model.ConfigOnly && !slices.ContainsFunc(found, file.incomplete) {
+			kept = append(kept, file.unused()...)
+		}
+	}
+	slices.SortStableFunc(kept, repo.Compare)
+	return kept, nil
+}
+
+// open reads the comments of a model's configurations.
+func open(m *repo.Model, known func(string) bool) ([]*file, error) {
+	custom, err := m.CustomConfigs()
+	if err != nil {
+		return nil, err
+	}
+	var list []*file
+	for _, path := range append([]string{m.ConfigFile}, custom...) {
+		one := *m
+		one.ConfigFile = path
+		src, err := one.ReadConfig()
+		if err != nil {
+			continue // there is none, or the linter reports it
+		}
+		if strings.Contains(string(src), marker) {
+			list = append(list, readFile(&one, src, known))
+		}
+	}
+	return list, nil
+}
+
+// incomplete reports whether a finding says that the model of a file was not checked.
+func (f *file) incomplete(g repo.Finding) bool {
+	return slices.Contains(unread, g.Rule) && filepath.Clean(filepath.Dir(g.File)) == filepath.Clean(f.model.Dir)
+}
