@@ -38,7 +38,7 @@ func TestWatch(t *testing.T) {
 				}}, nil
 			}, time.Second},
 			Source{func(context.Context) (Reading, error) {
-				return Reading{Host: metric.Values{metric.CPUUsedRAM: 10 - n}}, nil
+				return Reading{Host: metric.Values{metric.CPUUsedRAM: 10}}, nil
 			}, 2 * time.Second},
 			Source{func(context.Context) (Reading, error) {
 				failing++
