@@ -48,7 +48,7 @@ func TestTrainedOCR(t *testing.T) {
 		t.Skipf("the package cannot be fetched: %s", out)
 	}
 	require.NoError(t, err, string(out))
-	out, err = exec.CommandContext(t.Context(), tritonBinary(t), "repo", "lint", "--severity", "note", "--python", python, dir).CombinedOutput()
+	out, err = exec.CommandContext(t.Context(), tritonBinary(t), "repo", "lint", "--python", python, dir).CombinedOutput()
 	require.NoError(t, err, string(out))
 
 	s := serve(t, dir, "--onnxruntime-library", lib, "--backend-config", "python,python-executable="+python,
