@@ -177,7 +177,7 @@ func TestFailures(t *testing.T) {
 		l := newFake(t).launcher(nil)
 		l.Host = "unix://" + filepath.Join(t.TempDir(), "none.sock")
 		_, err := l.Launch(t.Context(), launch.Setup{})
-		require.ErrorContains(t, err, "Docker's engine does not answer at unix://")
+		require.ErrorContains(t, err, "the Docker engine does not answer at unix://")
 		require.ErrorContains(t, err, "--triton-launch-mode docker needs a running engine and access to its socket")
 		l.Host = "ssh://somewhere"
 		_, err = l.Launch(t.Context(), launch.Setup{})
@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 		l := f.launcher(nil)
 		l.Log = nil
 		_, err := l.Launch(t.Context(), launch.Setup{})
-		require.EqualError(t, err, "Docker's engine: port is already allocated (status 500)")
+		require.EqualError(t, err, "the Docker engine: port is already allocated (status 500)")
 		require.Contains(t, f.calls(), "DELETE /containers/abc")
 	})
 	t.Run("ends at start", func(t *testing.T) {

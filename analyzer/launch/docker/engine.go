@@ -56,7 +56,7 @@ type apiError struct {
 }
 
 func (a *apiError) Error() string {
-	return fmt.Sprintf("Docker's engine: %s (status %d)", a.text, a.status)
+	return fmt.Sprintf("the Docker engine: %s (status %d)", a.text, a.status)
 }
 
 func notFound(err error) bool {
@@ -76,7 +76,7 @@ func (e *engine) call(ctx context.Context, method, path string, query url.Values
 		return err
 	}
 	if err := json.NewDecoder(resp).Decode(answer); err != nil {
-		return fmt.Errorf("Docker's engine: answer to %s %s: %w", method, path, err)
+		return fmt.Errorf("the Docker engine: answer to %s %s: %w", method, path, err)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (e *engine) open(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := e.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("Docker's engine does not answer at %s: %w", e.at, err)
+		return nil, fmt.Errorf("the Docker engine does not answer at %s: %w", e.at, err)
 	}
 	if resp.StatusCode < 400 {
 		return resp.Body, nil
