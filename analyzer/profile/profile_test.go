@@ -337,7 +337,11 @@ step { model_name: "a" model_version: -1 } step { model_name: "b" model_version:
 	assert.Equal(t, []string{"a", "b"}, r.Models[0].Members[0].Composing)
 	assert.True(t, r.Models[0].Members[0].Ensemble)
 	assert.True(t, w.mu.subjects[0].Models[0].Composing[1].CPUOnly)
-	assert.Equal(t, []string{`ensemble_composing_models: "c" is not a model of ensemble "e" and is ignored`}, r.Warnings)
+	assert.Equal(t, []string{
+		"Brute search mode is not supported for ensemble models. Using run_config_search_mode quick.",
+		"ensemble_composing_models: c is not a model of the ensemble and is ignored.",
+	}, r.Warnings)
+	assert.Equal(t, settings.Quick, w.mu.subjects[0].Mode)
 	last := w.mu.events[len(w.mu.events)-3:]
 	assert.Equal(t, []string{"load a", "load b", "load e"}, last)
 	c, err := modelconfig.ReadFile(filepath.Join(w.settings.OutputModelRepository, "a", modelconfig.FileName))
@@ -347,12 +351,12 @@ step { model_name: "a" model_version: -1 } step { model_name: "b" model_version:
 	w = newWorld(t, "e", "m")
 	w.add("e", `name: "e" platform: "ensemble" ensemble_scheduling { step { model_name: "m" model_version: -1 } }`)
 	_, err = w.run()
-	require.ErrorContains(t, err, `model "e" is an ensemble, and an ensemble can only be profiled alone`)
+	require.ErrorContains(t, err, "Profiling of multiple models is not supported for ensemble models")
 	w.again()
 	w.settings.Models = w.settings.Models[:1]
 	w.add("m", `name: "m" platform: "ensemble" ensemble_scheduling { step { model_name: "x" } }`)
 	_, err = w.run()
-	require.ErrorContains(t, err, `model "m" of ensemble "e" is an ensemble itself`)
+	require.ErrorContains(t, err, "Model Analyzer does not support ensembles as a composing model type: m")
 }
 
 func TestConcurrentModels(t *testing.T) {

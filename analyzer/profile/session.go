@@ -282,17 +282,14 @@ type memoryReader interface {
 	Memory(ctx context.Context) (monitor.Reading, error)
 }
 
-// deviceInterval is the time between two readings of devices through their driver: peaks of memory are
-// short, and reading is cheap.
-const deviceInterval = 20 * time.Millisecond
-
 // watch starts to read devices and memory.
 func (s *session) watch(ctx context.Context) *monitor.Watch {
 	var sources []monitor.Source
 	at := s.server.Endpoints()
 	switch {
 	case len(s.Devices) > 0:
-		sources = append(sources, monitor.Source{Read: monitor.GPUs(s.GPU, s.Devices), Every: min(deviceInterval, s.MonitoringInterval)})
+		// Peaks of memory are short, and reading the driver is cheap.
+		sources = append(sources, monitor.Source{Read: monitor.GPUs(s.GPU, s.Devices), Every: min(s.MemoryInterval, s.MonitoringInterval)})
 	case s.Server.LaunchMode == settings.Remote && !s.DCGMDisable:
 		sources = append(sources, monitor.Source{Read: monitor.Page(at.Metrics), Every: s.MonitoringInterval})
 	}

@@ -35,7 +35,7 @@ func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (
 			t.MaxTrials = o.Search.Trials.Max
 		}
 		return search.New(search.Options{
-			Mode: search.Mode(o.Search.Mode),
+			Mode: search.Mode(s.Mode),
 			Space: space.Space{
 				Models:         spaceModels(s.Models),
 				Concurrency:    soft(o.Search.Concurrency, "concurrency"),
