@@ -21,7 +21,9 @@ import (
 type Subject struct {
 	Models []Model
 	Seed   uint64 // of random choices
-	Mode   string // of the search: that of the settings, or what ensembles need in its place
+	// Devices is how many the servers use: instances without a list of devices are on each of them.
+	Devices int
+	Mode    string // of the search: that of the settings, or what ensembles need in its place
 }
 
 // Name returns the names of the models, joined by commas.
@@ -139,7 +141,7 @@ func (c configs) subjects(ctx context.Context) ([]Subject, error) {
 		if err != nil {
 			return nil, err
 		}
-		subjects[i] = Subject{set, c.state.Seed, mode}
+		subjects[i] = Subject{Models: set, Seed: c.state.Seed, Devices: max(1, len(c.Devices)), Mode: mode}
 	}
 	return subjects, nil
 }

@@ -24,6 +24,12 @@ func (p *Profile) complete(host Host) {
 			p.useQuick("BLS models")
 		}
 	}
+	if len(s.Dimensions) > 0 && s.Mode != Planned {
+		p.notice("search_dimensions are of search mode planned. Ignoring them.")
+	}
+	if len(s.CostCurve) > 0 && s.Mode != Planned {
+		p.notice("cost_curve is of search mode planned. Ignoring it.")
+	}
 	if s.Disable && len(p.Global.Concurrency) == 0 && len(p.Global.RequestRate) == 0 {
 		p.Global.Concurrency = []int{1}
 	}
