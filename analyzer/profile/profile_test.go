@@ -94,6 +94,20 @@ func TestResume(t *testing.T) {
 	assert.Equal(t, []string{"m_config_0 16", "m_config_0 32", "m_config_1 64", "m_config_0 16", "m_config_0 32", "m_config_1 64"}, names(recorded.Models[0].Results))
 	assert.Equal(t, "m", recorded.Models[0].Members[0].Model)
 	assert.Equal(t, metric.DefaultObjectives(), recorded.Models[0].Goals()[0].Objectives)
+	// Another environment, and other arguments of containers, make other measurements too.
+	w.again()
+	w.settings.Models[0].ServerEnvironment = map[string]string{"OMP_NUM_THREADS": "1"}
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Len(t, w.mu.runs, 3)
+	w.again()
+	w.settings.Server.LaunchMode = settings.Docker
+	w.settings.Models[0].DockerArgs = map[string]any{"mem_limit": "1g"}
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Len(t, w.mu.runs, 3)
+	assert.Equal(t, w.settings.Models[0].DockerArgs, w.mu.setups[len(w.mu.setups)-1].Container)
+
 	w.settings.CheckpointDirectory = t.TempDir()
 	_, err = ReadRecorded(w.settings)
 	require.ErrorContains(t, err, "no checkpoint found")

@@ -98,6 +98,29 @@ func TestChoose(t *testing.T) {
 	assert.Nil(t, visible(&settings.Profile{GPUs: []string{"all"}}, got), "the server finds what this program cannot read")
 }
 
+// divided is a machine whose second GPU is divided into MIG instances, of which CUDA shows the first.
+type divided struct{ devicesOf }
+
+func (divided) Inventory() gpu.Inventory {
+	return gpu.Inventory{GPUs: []gpu.GPU{{UUID: "GPU-a"}, {Index: 1, UUID: "GPU-b", Name: "A100", MIG: gpu.MIG{Instances: []gpu.Instance{
+		{UUID: "MIG-1", GPUInstance: 7, Path: "MIG-GPU-b/7/0", Ordinal: gpu.Some(1)}, {UUID: "MIG-2", GPUInstance: 8},
+	}}}}}
+}
+
+func TestChooseMIG(t *testing.T) {
+	t.Parallel()
+	view := divided{devicesOf{{UUID: "GPU-a"}, {UUID: "GPU-b", Index: 1, Instance: "MIG-1"}}}
+	for name, want := range map[string][]string{
+		"all": {"GPU-a", "MIG-1"}, "1": {"MIG-1"}, "GPU-b": {"MIG-1"}, "MIG-1": {"MIG-1"}, "MIG-GPU-b/7/0": {"MIG-1"}, "1:8:0": {"MIG-2"}, "MIG-2": {"MIG-2"},
+	} {
+		got, err := choose(view, []string{name})
+		require.NoError(t, err, name)
+		assert.Equal(t, want, visible(&settings.Profile{GPUs: []string{name}}, got), name)
+	}
+	_, err := choose(view, []string{"1:9:0"})
+	require.ErrorContains(t, err, `this machine has no GPU "1:9:0"`)
+}
+
 func TestSpaceModels(t *testing.T) {
 	t.Parallel()
 	m := profile.Model{
