@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -509,6 +510,21 @@ func TestLoadOptions(t *testing.T) {
 	assert.Contains(t, args, "--measurement-mode=time_windows")
 	assert.Contains(t, args, "--stop-when=ci(throughput)<2.50%")
 	assert.Contains(t, args, "--llm")
+
+	// Of genai-perf's flags those count that the load generator has.
+	w.again()
+	w.settings.Models[0].GenAIPerfFlags = settings.Flags{{Name: "streaming", Values: []string{"true"}}, {Name: "tokenizer", Values: []string{"gpt2"}}}
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Contains(t, w.mu.runs[0][0].Args(), "--streaming")
+	assert.NotContains(t, strings.Join(w.mu.runs[0][0].Args(), " "), "tokenizer")
+	assert.Contains(t, w.mu.notices, "genai_perf_flags: tokenizer is ignored. Describe the requests with input-data in perf_analyzer_flags.")
+	w.again()
+	w.settings.Client.Path = "perf_analyzer"
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.NotContains(t, w.mu.runs[0][0].Args(), "--llm")
+	assert.Contains(t, w.mu.notices, "perf_analyzer reports no tokens. Leave out perf_analyzer_path to measure language models.")
 }
 
 func TestOutputRepositoryExists(t *testing.T) {

@@ -49,6 +49,9 @@ func (p *Profile) complete(host Host) {
 			list[i].CPUOnly = list[i].CPUOnly || p.withoutGPU() || slices.Contains(p.CPUOnlyComposing, list[i].Name)
 		}
 	}
+	if p.ModelType != LLM && p.any(func(m Model) bool { return len(m.GenAIPerfFlags) > 0 }) {
+		p.notice("genai_perf_flags are for model_type LLM. Ignoring them.")
+	}
 	p.Output.Plots = profilePlots(p.Mode)
 	if p.set["plots"] {
 		p.notice("profile has plots of its own. Ignoring plots, which are for report.")

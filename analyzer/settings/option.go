@@ -108,7 +108,7 @@ func (p *Profile) Options() []Option {
 		{"min_throughput", "min-throughput", "", models, "least throughput of all models, in inferences per second", optionalInt{intValue{&p.MinThroughput, 1, anyInt}}},
 
 		{Key: "perf_analyzer_flags", Group: client, Usage: "flags of the load generator", Value: flagsValue{&g.PerfFlags, perfFlags}},
-		{Key: "genai_perf_flags", Group: client, Usage: "flags of genai-perf", Value: flagsValue{&g.GenAIPerfFlags, genAIPerfFlags}},
+		{Key: "genai_perf_flags", Group: client, Usage: "flags of genai-perf, for model_type LLM: streaming, endpoint, service-kind, url and random-seed count", Value: flagsValue{&g.GenAIPerfFlags, genAIPerfFlags}},
 		{Key: "triton_server_flags", Group: server, Usage: "flags of the servers", Value: flagsValue{&g.ServerFlags, serverFlags}},
 		{Key: "triton_server_environment", Group: server, Usage: "environment variables of the servers", Value: mapValue{&g.ServerEnvironment}},
 		{Key: "triton_docker_args", Group: server, Usage: "arguments of containers for launch mode docker", Value: dockerValue{&g.DockerArgs}},
