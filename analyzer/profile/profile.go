@@ -146,6 +146,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.session.close()) }()
 	subjects, err := r.prepare(ctx)
 	if err != nil {
+		_ = os.Remove(r.OutputModelRepository) // empty; the corrected run must not find it
 		return err
 	}
 	for _, s := range subjects {

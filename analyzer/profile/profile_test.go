@@ -325,6 +325,7 @@ func TestCompletion(t *testing.T) {
 	w.settings.Models = []settings.Model{{Name: "absent"}}
 	_, err = w.run()
 	require.ErrorContains(t, err, `model "absent"`)
+	assert.NoDirExists(t, w.settings.OutputModelRepository, "the corrected run does not find it")
 }
 
 // Models that another calls are loaded first, under their own names, and written to the repository

@@ -52,7 +52,7 @@ func (p *Profile) complete(host Host) {
 	if p.ModelType != LLM && p.any(func(m Model) bool { return len(m.GenAIPerfFlags) > 0 }) {
 		p.notice("genai_perf_flags are for model_type LLM. Ignoring them.")
 	}
-	p.Output.Plots = profilePlots(p.Mode)
+	p.Output.Plots = SummaryPlots(p.Mode)
 	if p.set["plots"] {
 		p.notice("profile has plots of its own. Ignoring plots, which are for report.")
 	}
