@@ -103,7 +103,7 @@ func (l Local) portsFree(ctx context.Context) error {
 		var lc net.ListenConfig
 		listener, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
-			return fmt.Errorf("Another application (likely a Triton Server) is already using the desired port. "+
+			return fmt.Errorf("Another application (likely a Triton Server) is already using the desired port. "+ //nolint:staticcheck // Model Analyzer's sentence
 				"In this mode the analyzer starts a server of its own: stop the other one, or choose other endpoints: %w", err)
 		}
 		if err := listener.Close(); err != nil {

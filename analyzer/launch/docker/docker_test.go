@@ -179,7 +179,7 @@ func TestFailures(t *testing.T) {
 		l := newFake(t).launcher(nil)
 		l.Host = "unix://" + filepath.Join(t.TempDir(), "none.sock")
 		_, err := l.Launch(t.Context(), launch.Setup{})
-		require.ErrorContains(t, err, "Docker's engine does not answer at unix://")
+		require.ErrorContains(t, err, "no answer of Docker's engine at unix://")
 		require.ErrorContains(t, err, "--triton-launch-mode docker needs a running engine and access to its socket")
 		l.Host = "ssh://somewhere"
 		_, err = l.Launch(t.Context(), launch.Setup{})

@@ -76,7 +76,7 @@ func (e *engine) call(ctx context.Context, method, path string, query url.Values
 		return err
 	}
 	if err := json.NewDecoder(resp).Decode(answer); err != nil {
-		return fmt.Errorf("Docker's engine: answer to %s %s: %w", method, path, err)
+		return fmt.Errorf("answer of Docker's engine to %s %s: %w", method, path, err)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (e *engine) open(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := e.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("Docker's engine does not answer at %s: %w", e.at, err)
+		return nil, fmt.Errorf("no answer of Docker's engine at %s: %w", e.at, err)
 	}
 	if resp.StatusCode < 400 {
 		return resp.Body, nil
