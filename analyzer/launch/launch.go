@@ -41,6 +41,9 @@ type Setup struct {
 	// Env has additional environment variables. References to other variables such as $HOME are
 	// expanded.
 	Env map[string]string
+	// Container has arguments of Docker's Python library, of type bool, int64, string or []string.
+	// Other launchers ignore them.
+	Container map[string]any
 }
 
 // Launcher starts servers.

@@ -31,8 +31,8 @@ func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]loa
 			o.Set("measurement-interval", preciseInterval)
 			o.Set("stop-when", "ci(throughput)<"+strconv.FormatFloat(100*p.Precision, 'f', 2, 64)+"%")
 		}
-		if r.ModelType == settings.LLM && r.Client.Path == "" {
-			o.Set("llm", "true")
+		if r.ModelType == settings.LLM {
+			r.languageModel(o, given)
 		}
 		for _, f := range given.PerfFlags {
 			o.Set(f.Name, f.Values...)
@@ -69,6 +69,24 @@ func (r *runner) common(o *load.Options, m trial.Member) {
 			names[i] = b.Name
 		}
 		o.Set("bls-composing-models", strings.Join(names, ","))
+	}
+}
+
+// languageModel makes the load generator report tokens. Of genai-perf's flags it has those that
+// perf_analyzer has too; the others make requests, which perf_analyzer_flags describe here.
+func (r *runner) languageModel(o *load.Options, m settings.Model) {
+	if r.Client.Path != "" {
+		r.warn("perf_analyzer reports no tokens. Leave out perf_analyzer_path to measure language models.")
+		return
+	}
+	o.Set("llm", "true")
+	for _, f := range m.GenAIPerfFlags {
+		switch f.Name {
+		case "streaming", "endpoint", "service-kind", "url", "random-seed":
+			o.Set(f.Name, f.Values...)
+		default:
+			r.warn("genai_perf_flags: " + f.Name + " is ignored. Describe the requests with input-data in perf_analyzer_flags.")
+		}
 	}
 }
 

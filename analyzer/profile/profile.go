@@ -142,6 +142,11 @@ func (r *runner) run(ctx context.Context) (err error) {
 	if err := r.createRepository(); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(r.OutputModelRepository) // if it is empty; the corrected run must not find it
+		}
+	}()
 	r.session = &session{runner: r}
 	defer func() { err = errors.Join(err, r.session.close()) }()
 	subjects, err := r.prepare(ctx)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,20 @@ func TestResume(t *testing.T) {
 	assert.Equal(t, []string{"m_config_0 16", "m_config_0 32", "m_config_1 64", "m_config_0 16", "m_config_0 32", "m_config_1 64"}, names(recorded.Models[0].Results))
 	assert.Equal(t, "m", recorded.Models[0].Members[0].Model)
 	assert.Equal(t, metric.DefaultObjectives(), recorded.Models[0].Goals()[0].Objectives)
+	// Another environment, and other arguments of containers, make other measurements too.
+	w.again()
+	w.settings.Models[0].ServerEnvironment = map[string]string{"OMP_NUM_THREADS": "1"}
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Len(t, w.mu.runs, 3)
+	w.again()
+	w.settings.Server.LaunchMode = settings.Docker
+	w.settings.Models[0].DockerArgs = map[string]any{"mem_limit": "1g"}
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Len(t, w.mu.runs, 3)
+	assert.Equal(t, w.settings.Models[0].DockerArgs, w.mu.setups[len(w.mu.setups)-1].Container)
+
 	w.settings.CheckpointDirectory = t.TempDir()
 	_, err = ReadRecorded(w.settings)
 	require.ErrorContains(t, err, "no checkpoint found")
@@ -310,6 +325,7 @@ func TestCompletion(t *testing.T) {
 	w.settings.Models = []settings.Model{{Name: "absent"}}
 	_, err = w.run()
 	require.ErrorContains(t, err, `model "absent"`)
+	assert.NoDirExists(t, w.settings.OutputModelRepository, "the corrected run does not find it")
 }
 
 // Models that another calls are loaded first, under their own names, and written to the repository
@@ -337,7 +353,11 @@ step { model_name: "a" model_version: -1 } step { model_name: "b" model_version:
 	assert.Equal(t, []string{"a", "b"}, r.Models[0].Members[0].Composing)
 	assert.True(t, r.Models[0].Members[0].Ensemble)
 	assert.True(t, w.mu.subjects[0].Models[0].Composing[1].CPUOnly)
-	assert.Equal(t, []string{`ensemble_composing_models: "c" is not a model of ensemble "e" and is ignored`}, r.Warnings)
+	assert.Equal(t, []string{
+		"Brute search mode is not supported for ensemble models. Using run_config_search_mode quick.",
+		"ensemble_composing_models: c is not a model of the ensemble and is ignored.",
+	}, r.Warnings)
+	assert.Equal(t, settings.Quick, w.mu.subjects[0].Mode)
 	last := w.mu.events[len(w.mu.events)-3:]
 	assert.Equal(t, []string{"load a", "load b", "load e"}, last)
 	c, err := modelconfig.ReadFile(filepath.Join(w.settings.OutputModelRepository, "a", modelconfig.FileName))
@@ -347,12 +367,12 @@ step { model_name: "a" model_version: -1 } step { model_name: "b" model_version:
 	w = newWorld(t, "e", "m")
 	w.add("e", `name: "e" platform: "ensemble" ensemble_scheduling { step { model_name: "m" model_version: -1 } }`)
 	_, err = w.run()
-	require.ErrorContains(t, err, `model "e" is an ensemble, and an ensemble can only be profiled alone`)
+	require.ErrorContains(t, err, "Profiling of multiple models is not supported for ensemble models")
 	w.again()
 	w.settings.Models = w.settings.Models[:1]
 	w.add("m", `name: "m" platform: "ensemble" ensemble_scheduling { step { model_name: "x" } }`)
 	_, err = w.run()
-	require.ErrorContains(t, err, `model "m" of ensemble "e" is an ensemble itself`)
+	require.ErrorContains(t, err, "Model Analyzer does not support ensembles as a composing model type: m")
 }
 
 func TestConcurrentModels(t *testing.T) {
@@ -491,6 +511,21 @@ func TestLoadOptions(t *testing.T) {
 	assert.Contains(t, args, "--measurement-mode=time_windows")
 	assert.Contains(t, args, "--stop-when=ci(throughput)<2.50%")
 	assert.Contains(t, args, "--llm")
+
+	// Of genai-perf's flags those count that the load generator has.
+	w.again()
+	w.settings.Models[0].GenAIPerfFlags = settings.Flags{{Name: "streaming", Values: []string{"true"}}, {Name: "tokenizer", Values: []string{"gpt2"}}}
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Contains(t, w.mu.runs[0][0].Args(), "--streaming")
+	assert.NotContains(t, strings.Join(w.mu.runs[0][0].Args(), " "), "tokenizer")
+	assert.Contains(t, w.mu.notices, "genai_perf_flags: tokenizer is ignored. Describe the requests with input-data in perf_analyzer_flags.")
+	w.again()
+	w.settings.Client.Path = "perf_analyzer"
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.NotContains(t, w.mu.runs[0][0].Args(), "--llm")
+	assert.Contains(t, w.mu.notices, "perf_analyzer reports no tokens. Leave out perf_analyzer_path to measure language models.")
 }
 
 func TestOutputRepositoryExists(t *testing.T) {

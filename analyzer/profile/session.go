@@ -35,7 +35,7 @@ const readyPoll = 100 * time.Millisecond
 // empty. It returns nil if configurations are taken as they are.
 func (r *runner) completionServer(ctx context.Context) (Control, error) {
 	s := r.session
-	if err := s.start(ctx, r.Completer, r.Global.ServerFlags, r.Global.ServerEnvironment); err != nil {
+	if err := s.start(ctx, r.Completer, r.Global); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
 	if s.control == nil {
@@ -116,12 +116,12 @@ func (s *session) sampleEmpty(ctx context.Context) error {
 	return nil
 }
 
-// start starts a server, or restarts it with other options.
-func (s *session) start(ctx context.Context, l launch.Launcher, flags settings.Flags, env map[string]string) error {
+// start starts a server with the options of a model, or restarts it with other options.
+func (s *session) start(ctx context.Context, l launch.Launcher, of settings.Model) error {
 	if err := s.close(); err != nil {
 		s.warn("stop the server: " + err.Error())
 	}
-	server, err := l.Launch(ctx, launch.Setup{Flags: s.serverFlags(flags), Env: env})
+	server, err := l.Launch(ctx, launch.Setup{Flags: s.serverFlags(of.ServerFlags), Env: of.ServerEnvironment, Container: of.DockerArgs})
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *session) provide(ctx context.Context, name string, c trial.Config) erro
 		return err
 	}
 	if s.server == nil || s.Server.LaunchMode != settings.Remote {
-		if err := s.start(ctx, s.Launcher, first.ServerFlags, first.ServerEnvironment); err != nil {
+		if err := s.start(ctx, s.Launcher, first); err != nil {
 			return err
 		}
 	}
@@ -282,17 +282,14 @@ type memoryReader interface {
 	Memory(ctx context.Context) (monitor.Reading, error)
 }
 
-// deviceInterval is the time between two readings of devices through their driver: peaks of memory are
-// short, and reading is cheap.
-const deviceInterval = 20 * time.Millisecond
-
 // watch starts to read devices and memory.
 func (s *session) watch(ctx context.Context) *monitor.Watch {
 	var sources []monitor.Source
 	at := s.server.Endpoints()
 	switch {
 	case len(s.Devices) > 0:
-		sources = append(sources, monitor.Source{Read: monitor.GPUs(s.GPU, s.Devices), Every: min(deviceInterval, s.MonitoringInterval)})
+		// Peaks of memory are short, and reading the driver is cheap.
+		sources = append(sources, monitor.Source{Read: monitor.GPUs(s.GPU, s.Devices), Every: min(s.MemoryInterval, s.MonitoringInterval)})
 	case s.Server.LaunchMode == settings.Remote && !s.DCGMDisable:
 		sources = append(sources, monitor.Source{Read: monitor.Page(at.Metrics), Every: s.MonitoringInterval})
 	}

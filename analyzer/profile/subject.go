@@ -21,6 +21,9 @@ import (
 type Subject struct {
 	Models []Model
 	Seed   uint64 // of random choices
+	// Devices is how many the servers use: instances without a list of devices are on each of them.
+	Devices int
+	Mode    string // of the search: that of the settings, or what ensembles need in its place
 }
 
 // Name returns the names of the models, joined by commas.
@@ -125,14 +128,42 @@ func (c configs) subjects(ctx context.Context) ([]Subject, error) {
 		}
 		models = append(models, model)
 	}
-	if c.Search.ConcurrentModels && len(models) > 1 {
-		return []Subject{{models, c.state.Seed}}, nil
-	}
-	subjects := make([]Subject, len(models))
+	sets := make([][]Model, len(models))
 	for i, m := range models {
-		subjects[i] = Subject{[]Model{m}, c.state.Seed}
+		sets[i] = []Model{m}
+	}
+	if c.Search.ConcurrentModels && len(models) > 1 {
+		sets = [][]Model{models}
+	}
+	subjects := make([]Subject, len(sets))
+	for i, set := range sets {
+		mode, err := c.searchMode(set)
+		if err != nil {
+			return nil, err
+		}
+		subjects[i] = Subject{Models: set, Seed: c.state.Seed, Devices: max(1, len(c.Devices)), Mode: mode}
 	}
 	return subjects, nil
+}
+
+// searchMode returns the search mode for models that are profiled at the same time, of which not
+// every mode is for ensembles.
+func (c configs) searchMode(models []Model) (string, error) {
+	given, facts := make([]settings.Model, len(models)), map[string]settings.Facts{}
+	for i, m := range models {
+		given[i] = m.Model
+		f := settings.Facts{Ensemble: m.Ensemble()}
+		for _, part := range m.Composing {
+			f.Composing = append(f.Composing, part.Name)
+			facts[part.Name] = settings.Facts{Ensemble: part.Ensemble()}
+		}
+		facts[m.Name] = f
+	}
+	mode, notices, err := c.SearchMode(given, facts)
+	for _, text := range notices {
+		c.warn(text)
+	}
+	return mode, err
 }
 
 // model completes a profiled model and the models that it calls.
@@ -153,11 +184,7 @@ func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
 		}
 		return out, nil
 	}
-	if len(c.Models) > 1 {
-		return Model{}, fmt.Errorf("model %q is an ensemble, and an ensemble can only be profiled alone", m.Name)
-	}
-	steps := stepModels(config)
-	for _, name := range steps {
+	for _, name := range stepModels(config) {
 		given := settings.Model{Name: name}
 		for _, e := range c.EnsembleComposing {
 			if e.Name == name {
@@ -168,15 +195,7 @@ func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
 		if err != nil {
 			return Model{}, err
 		}
-		if composing.Ensemble() {
-			return Model{}, fmt.Errorf("model %q of ensemble %q is an ensemble itself, which cannot be profiled", name, m.Name)
-		}
 		out.Composing = append(out.Composing, composing)
-	}
-	for _, e := range c.EnsembleComposing {
-		if !slices.Contains(steps, e.Name) {
-			c.warn(fmt.Sprintf("ensemble_composing_models: %q is not a model of ensemble %q and is ignored", e.Name, m.Name))
-		}
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"triton/analyzer/load"
 	"triton/analyzer/metric"
 	"triton/analyzer/monitor"
+	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 )
 
@@ -110,8 +112,8 @@ func (r *runner) writeVariants(c trial.Config) error {
 	return nil
 }
 
-// key identifies a trial over several runs: in Model Analyzer's form, and with the server's flags and
-// environment, which change what is measured, where there are any.
+// key identifies a trial over several runs: in Model Analyzer's form, and with the server's flags, its
+// environment and the arguments of its container, which change what is measured, where there are any.
 func (r *runner) key(c trial.Config, options []load.Options) string {
 	var b strings.Builder
 	for i, m := range c.Members {
@@ -129,6 +131,14 @@ func (r *runner) key(c trial.Config, options []load.Options) string {
 		}
 		for _, f := range o.ServerFlags {
 			fmt.Fprintf(&b, " server:%s=%s", f.Name, strings.Join(f.Values, ","))
+		}
+		for _, name := range slices.Sorted(maps.Keys(o.ServerEnvironment)) {
+			fmt.Fprintf(&b, " environment:%s=%s", name, o.ServerEnvironment[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(o.DockerArgs)) {
+			if r.Server.LaunchMode == settings.Docker {
+				fmt.Fprintf(&b, " container:%s=%v", name, o.DockerArgs[name])
+			}
 		}
 	}
 	return b.String()

@@ -71,10 +71,9 @@ func TestComparisonsOfModelAnalyzer(t *testing.T) {
 		assert.InDelta(t, c.Gain, s.Gain(a, b), 1e-9, line)
 		assert.InDelta(t, c.Failure, s.FailurePercent(a), 1e-9, line)
 		assert.Equal(t, c.Passes, s.Passes(a), line)
-		closer, ok := s.CompareConstraints(a, b)
-		assert.Equal(t, c.Constraints != nil, ok, line)
-		if c.Constraints != nil {
-			assert.InDelta(t, *c.Constraints, closer, 1e-9, line)
+		assert.Equal(t, c.Constraints != nil, !s.Passes(a) && !s.Passes(b), line)
+		if c.Constraints != nil { // positive if b is closer to its constraints
+			assert.InDelta(t, *c.Constraints, (s.FailurePercent(a)-s.FailurePercent(b))/100, 1e-9, line)
 		}
 		cases++
 		if len(c.A[0]) != len(c.B[0]) {

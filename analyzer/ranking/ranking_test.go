@@ -120,22 +120,6 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-func TestCompareConstraints(t *testing.T) {
-	t.Parallel()
-	s := New(metric.Goal{Constraints: []metric.Constraint{{Tag: "perf_latency_p99", Max: at(10)}}})
-	of := func(latency float64) *trial.Measurement { return measured(metric.Values{metric.LatencyP99: latency}) }
-	got, ok := s.CompareConstraints(of(20), of(15))
-	assert.True(t, ok)
-	assert.InDelta(t, 0.5, got, 1e-9)
-	got, ok = s.CompareConstraints(of(15), of(20))
-	assert.True(t, ok)
-	assert.InDelta(t, -0.5, got, 1e-9)
-	for _, pair := range [][2]float64{{5, 20}, {20, 5}, {5, 5}} {
-		_, ok := s.CompareConstraints(of(pair[0]), of(pair[1]))
-		assert.False(t, ok, pair)
-	}
-}
-
 // result is a result of one variant of one model.
 func result(variant string, throughput, latency float64) trial.Result {
 	v := trial.Variant{Model: "m", Name: variant}

@@ -164,13 +164,3 @@ func (s Scorer) FailurePercent(m *trial.Measurement) float64 {
 	}
 	return sum * 100
 }
-
-// CompareConstraints is positive if b is closer to its constraints than a, negative if a is. It
-// reports false if one of them satisfies all.
-func (s Scorer) CompareConstraints(a, b *trial.Measurement) (float64, bool) {
-	x, y := s.FailurePercent(a), s.FailurePercent(b)
-	if x == 0 || y == 0 {
-		return 0, false
-	}
-	return (x - y) / 100, true
-}

@@ -35,11 +35,9 @@ type Options struct {
 	Passes    func(*trial.Measurement) bool
 	Violation func(*trial.Measurement) float64
 
-	// Fits reports whether a proposal is expected to fit the memory; nil: every one does. Predict
-	// is of the planned search (planner.Options).
-	Fits    func(trial.Proposal) bool
-	Predict func(trial.Proposal) (throughput, p99ms float64, ok bool)
-	Notice  func(string) // receives log lines
+	// Fits reports whether a proposal is expected to fit the memory; nil: every one does.
+	Fits   func(trial.Proposal) bool
+	Notice func(string) // receives log lines
 
 	Sweep   sweep.Options
 	TPE     tpe.Options

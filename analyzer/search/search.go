@@ -54,11 +54,7 @@ func (o Options) algorithm() (trials.Algorithm, error) {
 		return o.followed(a, swept && !o.Space.UseRequestRate), err
 	case Planned:
 		if len(o.Space.Models) == 1 && !o.Space.Composing() {
-			p := o.Planner
-			if o.Predict != nil {
-				p.Predict = o.Predict
-			}
-			return planner.Algorithm(o.Space, p)
+			return planner.Algorithm(o.Space, o.Planner)
 		}
 	case Brute, Manual, Quick, "":
 	default:

@@ -19,11 +19,12 @@ import (
 type verdict struct {
 	trials int
 	length float64 // of all measurements, in measurements to a precision of 5 %
+	value  float64 // true throughput of its choice
 	regret float64 // share of the best throughput that its choice lacks
 }
 
 // searchOver runs a search over a surface and judges its choice by the truth.
-func searchOver(t *testing.T, s *surface, mode search.Mode, best float64) verdict {
+func searchOver(t *testing.T, s *surface, mode search.Mode) verdict {
 	t.Helper()
 	o := search.Options{
 		Mode: mode, Space: defaults(server), Compare: byThroughput,
@@ -54,24 +55,27 @@ func searchOver(t *testing.T, s *surface, mode search.Mode, best float64) verdic
 			choice = last
 		}
 	}
-	out.regret = 1
 	if choice != nil {
-		out.regret = max(0, 1-s.value(choice.Proposal)/best)
+		out.value = s.value(choice.Proposal)
 	}
 	return out
 }
 
-var surfaces = flag.Uint64("surfaces", 40, "number of simulated servers that TestSearchTable searches")
+var surfaces = flag.Uint64("surfaces", 0, "number of simulated servers over which TestSearchTable makes the table of all searches")
 
 // TestSearchTable compares the searches over simulated servers of several laws. The planned search
 // must find what quick search finds with a third of its measurements.
 func TestSearchTable(t *testing.T) {
 	t.Parallel()
-	surfaces := *surfaces
+	surfaces, whole := *surfaces, true
+	searches := []search.Mode{search.Brute, search.Quick, search.Optuna, search.Planned}
+	if surfaces == 0 {
+		surfaces, whole = 40, false
+		searches = []search.Mode{search.Quick, search.Planned}
+	}
 	if testing.Short() {
 		surfaces = min(surfaces, 20)
 	}
-	searches := []search.Mode{search.Brute, search.Quick, search.Optuna, search.Planned}
 	all := map[search.Mode]map[string][]verdict{}
 	for _, m := range searches {
 		all[m] = map[string][]verdict{}
@@ -79,24 +83,37 @@ func TestSearchTable(t *testing.T) {
 	asGood, measured := 0, 0
 	for seed := range surfaces {
 		s := newSurface(seed)
-		best := s.best()
-		if best == 0 {
-			continue // no configuration meets the constraint
+		best := 0.0
+		if whole { // the true best takes a simulation of every configuration
+			if best = s.best(); best == 0 {
+				continue // no configuration meets the constraint
+			}
 		}
-		measured++
 		of := map[search.Mode]verdict{}
 		for _, m := range searches {
-			of[m] = searchOver(t, s, m, best)
+			v := searchOver(t, s, m)
+			if best > 0 {
+				v.regret = max(0, 1-v.value/best)
+			}
+			of[m] = v
 			all[m][s.law] = append(all[m][s.law], of[m])
 			all[m]["all"] = append(all[m]["all"], of[m])
 		}
-		if 1-of[search.Planned].regret >= 0.97*(1-of[search.Quick].regret) {
+		if !whole && of[search.Quick].value == 0 {
+			continue
+		}
+		measured++
+		if of[search.Planned].value >= 0.97*of[search.Quick].value {
 			asGood++
 		} else {
 			t.Logf("surface %d (%s): planned %+v, quick %+v", seed, s.law, of[search.Planned], of[search.Quick])
 		}
 	}
-	t.Logf("%d of %d surfaces: planned as good as quick within 3 %%\n%s", asGood, measured, table(searches, all))
+	t.Logf("%d of %d surfaces: planned as good as quick within 3 %%", asGood, measured)
+	if whole {
+		t.Log("\n" + table(searches, all))
+	}
+	require.Greater(t, measured, int(surfaces)/2)
 	require.GreaterOrEqual(t, float64(asGood), 0.95*float64(measured))
 	require.LessOrEqual(t, mean(all[search.Planned]["all"], trialsOf), mean(all[search.Quick]["all"], trialsOf)/3)
 }

@@ -24,6 +24,12 @@ func (p *Profile) complete(host Host) {
 			p.useQuick("BLS models")
 		}
 	}
+	if len(s.Dimensions) > 0 && s.Mode != Planned {
+		p.notice("search_dimensions are of search mode planned. Ignoring them.")
+	}
+	if len(s.CostCurve) > 0 && s.Mode != Planned {
+		p.notice("cost_curve is of search mode planned. Ignoring it.")
+	}
 	if s.Disable && len(p.Global.Concurrency) == 0 && len(p.Global.RequestRate) == 0 {
 		p.Global.Concurrency = []int{1}
 	}
@@ -43,7 +49,10 @@ func (p *Profile) complete(host Host) {
 			list[i].CPUOnly = list[i].CPUOnly || p.withoutGPU() || slices.Contains(p.CPUOnlyComposing, list[i].Name)
 		}
 	}
-	p.Output.Plots = profilePlots(p.Mode)
+	if p.ModelType != LLM && p.any(func(m Model) bool { return len(m.GenAIPerfFlags) > 0 }) {
+		p.notice("genai_perf_flags are for model_type LLM. Ignoring them.")
+	}
+	p.Output.Plots = SummaryPlots(p.Mode)
 	if p.set["plots"] {
 		p.notice("profile has plots of its own. Ignoring plots, which are for report.")
 	}

@@ -1,6 +1,9 @@
 package settings
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // checkSearch checks the search mode against the models.
 func (p *Profile) checkSearch(c *problems) {
@@ -9,6 +12,11 @@ func (p *Profile) checkSearch(c *problems) {
 	if s.ConcurrentModels && explicitBrute {
 		c.add("Concurrent profiling of models not supported in brute search mode.\n" +
 			"Please use quick search mode (`--run-config-search-mode quick`) or disable concurrent model profiling.")
+	}
+	for _, name := range s.Dimensions {
+		if !contains(Dimensions(), name) {
+			c.add("search_dimensions: %q is none of %s.%s", name, strings.Join(Dimensions(), ", "), didYouMean(name, Dimensions()))
+		}
 	}
 	if len(p.BLSComposing) == 0 {
 		return

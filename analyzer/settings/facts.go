@@ -28,7 +28,7 @@ func (p *Profile) SearchMode(models []Model, facts map[string]Facts) (mode strin
 		}
 		composing = append(composing, f.Composing...)
 		switch {
-		case len(models) > 1:
+		case len(p.Models) > 1:
 			c.add("Profiling of multiple models is not supported for ensemble models")
 		case mode == Brute && p.set["run_config_search_mode"]:
 			c.add("Brute search mode is not supported for ensemble models\nPlease use quick search mode (--run-config-search-mode quick)")

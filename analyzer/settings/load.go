@@ -112,7 +112,7 @@ func (r *Report) Load(onCommandLine func(flag string) bool) error {
 		return err
 	}
 	if !r.set["plots"] {
-		r.Plots = reportPlots(r.Mode)
+		r.Plots = DetailPlots(r.Mode)
 	}
 	for i := range r.Configs {
 		if len(r.Configs[i].Plots) == 0 {

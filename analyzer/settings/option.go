@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
@@ -107,7 +108,7 @@ func (p *Profile) Options() []Option {
 		{"min_throughput", "min-throughput", "", models, "least throughput of all models, in inferences per second", optionalInt{intValue{&p.MinThroughput, 1, anyInt}}},
 
 		{Key: "perf_analyzer_flags", Group: client, Usage: "flags of the load generator", Value: flagsValue{&g.PerfFlags, perfFlags}},
-		{Key: "genai_perf_flags", Group: client, Usage: "flags of genai-perf", Value: flagsValue{&g.GenAIPerfFlags, genAIPerfFlags}},
+		{Key: "genai_perf_flags", Group: client, Usage: "flags of genai-perf, for model_type LLM: streaming, endpoint, service-kind, url and random-seed count", Value: flagsValue{&g.GenAIPerfFlags, genAIPerfFlags}},
 		{Key: "triton_server_flags", Group: server, Usage: "flags of the servers", Value: flagsValue{&g.ServerFlags, serverFlags}},
 		{Key: "triton_server_environment", Group: server, Usage: "environment variables of the servers", Value: mapValue{&g.ServerEnvironment}},
 		{Key: "triton_docker_args", Group: server, Usage: "arguments of containers for launch mode docker", Value: dockerValue{&g.DockerArgs}},
@@ -120,6 +121,8 @@ func (p *Profile) Options() []Option {
 		// Not in Model Analyzer.
 		{"seed", "seed", "", search, "seed of random choices of optuna", int64Value{&s.Seed}},
 		{"unbounded", "unbounded", "", search, "quick: go beyond the default limits of instances, batch sizes and concurrency", yes(&s.Unbounded)},
+		{"search_dimensions", "search-dimensions", "", search, "planned: search " + strings.Join(Dimensions(), ", ") + " too, which takes about twice the measurements", texts(&s.Dimensions)},
+		{"cost_curve", "cost-curve", "", search, "planned: files with the durations of batches, as for --curve of triton analyze simulate; trials are predicted from them", texts(&s.CostCurve)},
 		{"budget", "budget", "", search, "end the search after this time, in seconds or with a unit: 30m", durationValue{&p.Budget, time.Second, longest}},
 		{"memory_interval", "memory-interval", "", general, "time between readings of GPU memory, in seconds or with a unit", durationValue{&p.MemoryInterval, time.Millisecond, time.Minute}},
 		{"strict", "strict", "", output, "exit with code 2 if no variant of a model satisfies its constraints", yes(&p.Strict)},
@@ -239,7 +242,7 @@ func CommonOptions(mode *string, quiet, verbose *bool) []Option {
 
 // OwnFlags returns the flags of profile that Model Analyzer does not have.
 func OwnFlags() []string {
-	return []string{"seed", "unbounded", "budget", "memory-interval", "strict"}
+	return []string{"seed", "unbounded", "search-dimensions", "cost-curve", "budget", "memory-interval", "strict"}
 }
 
 // Columns returns the names that output fields may have, apart from backend_parameter/<key>.

@@ -93,8 +93,8 @@ func (f field) plot(name string) Plot {
 // Metrics of the default diagrams that tags do not name.
 const batchSize metric.Tag = "batch_size"
 
-// profilePlots returns the diagrams of the summary.
-func profilePlots(mode string) []Plot {
+// SummaryPlots returns the diagrams of a summary.
+func SummaryPlots(mode string) []Plot {
 	if mode == Offline {
 		return []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", batchSize, metric.Throughput, false}}
 	}
@@ -109,8 +109,8 @@ func CPUMemoryPlot() Plot {
 	return Plot{"cpu_mem_v_latency", "CPU Memory vs. Latency", metric.LatencyP99, metric.CPUUsedRAM, false}
 }
 
-// reportPlots returns the diagrams of a detailed report.
-func reportPlots(mode string) []Plot {
+// DetailPlots returns the diagrams of a detailed report.
+func DetailPlots(mode string) []Plot {
 	if mode == Offline {
 		return []Plot{
 			{"throughput_v_batch_size", "Throughput vs. Batch Size", batchSize, metric.Throughput, false},

@@ -24,7 +24,15 @@ const (
 	CAPI   = "c_api"
 
 	LLM = "LLM"
+
+	QueueDelay    = "queue_delay"
+	PreferredSize = "preferred_batch_size"
+	Threads       = "threads"
+	ResponseCache = "response_cache"
 )
+
+// Dimensions returns the names of further dimensions of planned mode.
+func Dimensions() []string { return []string{QueueDelay, PreferredSize, Threads, ResponseCache} }
 
 // Profile holds the options of `triton analyze profile`. NewProfile sets the defaults, Options give
 // access by name, and Load reads the file, checks all values and completes those that depend on
@@ -189,6 +197,12 @@ type Search struct {
 	UseConcurrencyFormula   bool
 	Seed                    int64
 	Unbounded               bool // the default limits do not bound quick mode
+	// Dimensions are what planned mode searches in addition to instances, batch sizes and loads:
+	// QueueDelay and others.
+	Dimensions []string
+	// CostCurve are files with the durations of batches of the models, from which planned mode
+	// predicts trials.
+	CostCurve []string
 }
 
 // Range has inclusive limits.

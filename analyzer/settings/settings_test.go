@@ -123,6 +123,7 @@ func TestEveryOption(t *testing.T) {
 		"inference_output_fields": {"model_name", "batch_size"}, "gpu_output_fields": {"gpu_uuid", "model_name"},
 		"server_output_fields": {"gpu_uuid", "model_name"}, "latency_budget": {"50", "60"}, "min_throughput": {"70", "80"},
 		"seed": {"-5", "6"}, "budget": {"60", "70"}, "memory_interval": {"0.1", "0.2"},
+		"search_dimensions": {"queue_delay", "threads"}, "cost_curve": {"a.json", "2@b.json"},
 	}
 	elsewhere := map[string]bool{"config_file": true, "model_repository": true, "profile_models": true}
 	for _, o := range NewProfile().Options() {
@@ -337,6 +338,18 @@ func TestSearchModes(t *testing.T) {
 	assert.Equal(t, Quick, p.Search.Mode)
 	p = valid(t, "profile_models: a\nbls_composing_models: [b]\nconcurrency: 4")
 	assert.Contains(t, p.Notices, "Quick search mode ignores the lists of concurrencies and batch sizes.")
+	p = valid(t, "profile_models: a\nrun_config_search_mode: planned\nsearch_dimensions: [threads, queue_delay]")
+	assert.Equal(t, []string{Threads, QueueDelay}, p.Search.Dimensions)
+	assert.Empty(t, p.Notices)
+	p = valid(t, "profile_models: a\nsearch_dimensions: threads")
+	assert.Contains(t, p.Notices, "search_dimensions are of search mode planned. Ignoring them.")
+	_, err := load(t, "profile_models: a\nsearch_dimensions: thread")
+	require.ErrorContains(t, err, `search_dimensions: "thread" is none of queue_delay, preferred_batch_size, threads, response_cache. Did you mean "threads"?`)
+	p = valid(t, "profile_models: [a, b]\nrun_config_search_mode: planned\ncost_curve: [c.json, 4@d.json]")
+	assert.Equal(t, []string{"c.json", "4@d.json"}, p.Search.CostCurve)
+	assert.Empty(t, p.Notices)
+	p = valid(t, "profile_models: a\ncost_curve: c.json")
+	assert.Contains(t, p.Notices, "cost_curve is of search mode planned. Ignoring it.")
 	p = valid(t, "profile_models: a\nrun_config_search_disable: true")
 	assert.Equal(t, []int{1}, p.Models[0].Concurrency)
 	p = valid(t, "profile_models: a\nrun_config_search_disable: true\nrequest_rate: 5")

@@ -21,7 +21,7 @@ var mayImport = map[string]string{
 	"cmd/cli":                     "cmd/cli/analyze cmd/cli/flags cmd/cli/modelanalyzer cmd/cli/perf cmd/cli/process cmd/cli/repo cmd/cli/serve",
 	"cmd/cli/modelanalyzer":       "cmd/cli/process cmd/cli/flags cmd/cli/analyze/profile cmd/cli/analyze/report",
 	"cmd/cli/analyze/binding":     "cmd/cli/process cmd/cli/complete cmd/cli/flags analyzer/settings",
-	"cmd/cli/analyze/profile":     "cmd/cli/process cmd/cli/complete cmd/cli/analyze/binding analyzer/settings cmd/cli/devices cmd/cli/flags cmd/cli/output cmd/cli/perf analyzer/checkpoint analyzer/launch analyzer/launch/docker analyzer/load analyzer/load/external analyzer/metric analyzer/profile analyzer/ranking analyzer/report/export analyzer/search analyzer/search/space analyzer/search/sweep analyzer/search/tpe analyzer/trial perf perf/llm pkg/client pkg/gpu pkg/inferencepb pkg/ui",
+	"cmd/cli/analyze/profile":     "cmd/cli/process cmd/cli/complete cmd/cli/analyze/binding analyzer/settings cmd/cli/devices cmd/cli/flags cmd/cli/output cmd/cli/perf analyzer/checkpoint analyzer/launch analyzer/launch/docker analyzer/load analyzer/load/external analyzer/metric analyzer/profile analyzer/ranking analyzer/report/export analyzer/search analyzer/search/planner analyzer/search/space analyzer/search/sweep analyzer/search/tpe analyzer/trial cmd/cli/analyze/simulate perf perf/llm pkg/client pkg/gpu pkg/inferencepb pkg/ui",
 	"cmd/cli/analyze/report":      "cmd/cli/process cmd/cli/complete cmd/cli/analyze/binding analyzer/settings analyzer/checkpoint analyzer/profile analyzer/report/export",
 	"cmd/cli/process":             "",
 	"cmd/cli/flags":               "cmd/cli/process pkg/spelling",

@@ -82,7 +82,7 @@ func (l Launcher) container(s launch.Setup) (*createBody, error) {
 	case len(l.Devices) > 0:
 		b.more["HostConfig.DeviceRequests"] = []any{map[string]any{"DeviceIDs": l.Devices, "Capabilities": [][]string{{"gpu"}}}}
 	}
-	return b, b.apply(l.Args)
+	return b, b.apply(s.Container)
 }
 
 // kind is the form of an argument in the engine's API.

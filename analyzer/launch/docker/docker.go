@@ -27,8 +27,7 @@ type Launcher struct {
 	Repository string
 	Mounts     []string // host:destination:mode
 	Labels     map[string]string
-	ShmSize    string         // such as 1g
-	Args       map[string]any // of Docker's Python library: bool, int64, string or []string
+	ShmSize    string // such as 1g
 	// Devices are the devices of the container by UUID: none if it is empty, all if it is nil.
 	Devices         []string
 	Ports           []string // of HTTP, gRPC and metrics

@@ -122,11 +122,13 @@ func (f *fakeEngine) launcher(log *bytes.Buffer) Launcher {
 	return Launcher{
 		Host: f.host, Image: "tritonserver:1", Repository: "/models", Mounts: []string{"/a:/b:ro"}, Labels: map[string]string{"team": "x"},
 		ShmSize: "1g", Ports: []string{port, "2", "3"}, Devices: []string{"GPU-1"}, MetricsInterval: time.Second, ReadyTimeout: 10 * time.Second, Log: log,
-		Args: map[string]any{
-			"mem_limit": "512m", "environment": []string{"A=1"}, "volumes": []string{"/c:/d:rw"}, "privileged": true, "cpu_shares": int64(5),
-			"name": "mine", "labels": []string{"job=y"}, "detach": true,
-		},
 	}
+}
+
+// containerArguments are those of a container.
+var containerArguments = map[string]any{
+	"mem_limit": "512m", "environment": []string{"A=1"}, "volumes": []string{"/c:/d:rw"}, "privileged": true, "cpu_shares": int64(5),
+	"name": "mine", "labels": []string{"job=y"}, "detach": true,
 }
 
 func TestLaunch(t *testing.T) {
@@ -135,7 +137,7 @@ func TestLaunch(t *testing.T) {
 	f.mu.missing = true
 	var log bytes.Buffer
 	l := f.launcher(&log)
-	s, err := l.Launch(t.Context(), launch.Setup{Flags: []string{"--log-verbose=1"}, Env: map[string]string{"B": "2"}})
+	s, err := l.Launch(t.Context(), launch.Setup{Flags: []string{"--log-verbose=1"}, Env: map[string]string{"B": "2"}, Container: containerArguments})
 	require.NoError(t, err)
 	assert.Equal(t, launch.Endpoints{HTTP: "127.0.0.1:" + l.Ports[0], GRPC: "127.0.0.1:2", Metrics: "http://127.0.0.1:3/metrics"}, s.Endpoints())
 	assert.Empty(t, s.PIDs())
@@ -226,8 +228,8 @@ func TestFailures(t *testing.T) {
 		require.ErrorContains(t, s.Err(), "exit status 137")
 		require.NoError(t, s.Close())
 	})
-	l := Launcher{Ports: []string{"1", "2", "3"}, Args: map[string]any{"mem_limit": "much"}}
-	_, err := l.Launch(t.Context(), launch.Setup{})
+	l := Launcher{Ports: []string{"1", "2", "3"}}
+	_, err := l.Launch(t.Context(), launch.Setup{Container: map[string]any{"mem_limit": "much"}})
 	require.EqualError(t, err, `triton_docker_args mem_limit: "much" is not a size such as 512m or 1g`)
 }
 

@@ -15,36 +15,6 @@ import (
 	"triton/analyzer/trial"
 )
 
-// CPUMemory replaces the plot of GPU memory for models that use no GPU.
-var CPUMemory = settings.Plot{Name: "cpu_mem_v_latency", Title: "CPU Memory vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.CPUUsedRAM}
-
-// ForSummary returns the default plots of summaries.
-func ForSummary(mode string) []settings.Plot {
-	if mode == settings.Offline {
-		return []settings.Plot{{Name: "through_v_batch_size", Title: "Throughput vs. Batch Size", XAxis: outcome.BatchSize, YAxis: metric.Throughput}}
-	}
-	return []settings.Plot{
-		{Name: "throughput_v_latency", Title: "Throughput vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.Throughput, Monotonic: true},
-		{Name: "gpu_mem_v_latency", Title: "GPU Memory vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUUsedMemory},
-	}
-}
-
-// ForDetail returns the default plots of detailed reports.
-func ForDetail(mode string) []settings.Plot {
-	if mode == settings.Offline {
-		return []settings.Plot{
-			{Name: "throughput_v_batch_size", Title: "Throughput vs. Batch Size", XAxis: outcome.BatchSize, YAxis: metric.Throughput},
-			{Name: "latency_v_batch_size", Title: "p99 Latency vs. Batch Size", XAxis: outcome.BatchSize, YAxis: metric.LatencyP99},
-		}
-	}
-	return []settings.Plot{
-		{Name: "gpu_mem_v_latency", Title: "GPU Memory vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUUsedMemory},
-		{Name: "gpu_util_v_latency", Title: "GPU Utilization vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUUtilization},
-		{Name: "cpu_mem_v_latency", Title: "RAM Usage vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.CPUUsedRAM},
-		{Name: "gpu_power_v_latency", Title: "GPU Power vs. Latency", XAxis: metric.LatencyP99, YAxis: metric.GPUPower},
-	}
-}
-
 // Lines draws two metrics of variants, one line for each. The limits are those of the goals whose
 // constraints are on one of the axes. It returns nil if no measurement has both metrics.
 func Lines(p settings.Plot, variants []outcome.Variant, goals ...metric.Goal) *plot.Lines {

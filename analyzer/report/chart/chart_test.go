@@ -38,7 +38,7 @@ func TestLines(t *testing.T) {
 	)
 	variants := o.Models[0].Variants
 	goal := metric.Goal{Constraints: []metric.Constraint{{Tag: "perf_latency", Max: at(5)}, {Tag: metric.Throughput, Min: at(11)}, {Tag: metric.CPUUsedRAM, Max: at(1)}}}
-	l := chart.Lines(chart.ForSummary(settings.Online)[0], variants, goal)
+	l := chart.Lines(settings.SummaryPlots(settings.Online)[0], variants, goal)
 	require.Equal(t, "p99 Latency (ms)", l.X)
 	require.Len(t, l.Series, 1)
 	require.Len(t, l.Series[0].Points, 1, "monotonic: the slower point is not higher")
@@ -52,11 +52,11 @@ func TestLines(t *testing.T) {
 	require.Len(t, l.Series[0].Points, 3)
 
 	// Without GPUs the summary has the memory of the host, once.
-	named := chart.Summary(o, &o.Models[0], variants, 1, append(chart.ForSummary(settings.Online), chart.CPUMemory))
+	named := chart.Summary(o, &o.Models[0], variants, 1, append(settings.SummaryPlots(settings.Online), settings.CPUMemoryPlot()))
 	require.Len(t, named, 2)
 	require.Equal(t, "cpu_mem_v_latency", named[1].Name)
 	require.Equal(t, "CPU Memory vs. Latency curves for 1 best configurations.", named[1].Caption)
-	require.Len(t, chart.Detail(o, variants[0], chart.ForDetail(settings.Online)), 1)
+	require.Len(t, chart.Detail(o, variants[0], settings.DetailPlots(settings.Online)), 1)
 }
 
 func TestBreakdown(t *testing.T) {

@@ -37,7 +37,7 @@ func Summary(o *outcome.Outcome, m *outcome.Model, best []outcome.Variant, count
 	var all []Named
 	for _, p := range plots {
 		if !gpu && p.YAxis == metric.GPUUsedMemory {
-			p = CPUMemory
+			p = settings.CPUMemoryPlot()
 		}
 		if !gpu && onGPU(p) || slices.ContainsFunc(all, func(n Named) bool { return n.Name == p.Name }) {
 			continue

@@ -86,7 +86,7 @@ func (w writer) summaries(o *outcome.Outcome, p Profile) error {
 // plotsOf returns the plots of summaries.
 func plotsOf(p Profile) []settings.Plot {
 	if len(p.Output.Plots) == 0 {
-		return chart.ForSummary(p.Mode)
+		return settings.SummaryPlots(p.Mode)
 	}
 	return p.Output.Plots
 }
@@ -111,7 +111,7 @@ func (w writer) details(o *outcome.Outcome, p Profile) error {
 		}
 		w.Log(fmt.Sprintf("Generating detailed reports for the best configurations %s:", strings.Join(names, ",")), false)
 		for _, v := range top {
-			if err := w.detail(o, m, v, chart.ForDetail(p.Mode)); err != nil {
+			if err := w.detail(o, m, v, settings.DetailPlots(p.Mode)); err != nil {
 				return err
 			}
 		}
@@ -133,7 +133,7 @@ func WriteDetails(r *profile.Report, configs []settings.ReportConfig, opts Optio
 		}
 		plots := c.Plots
 		if len(plots) == 0 {
-			plots = chart.ForDetail(opts.Mode)
+			plots = settings.DetailPlots(opts.Mode)
 		}
 		if err := w.detail(o, m, v, plots); err != nil {
 			return err

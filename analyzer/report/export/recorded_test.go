@@ -13,7 +13,6 @@ import (
 	"triton/analyzer/checkpoint"
 	"triton/analyzer/metric"
 	"triton/analyzer/profile"
-	"triton/analyzer/report/chart"
 	"triton/analyzer/report/export"
 	"triton/analyzer/report/outcome"
 	"triton/analyzer/report/page"
@@ -181,7 +180,7 @@ func TestRecordedSummary(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			o := outcome.New(r.report(t), false)
-			s := summary.New(o, &o.Models[0], summary.Options{Mode: settings.Online, Configs: 3, Plots: chart.ForSummary(settings.Online)})
+			s := summary.New(o, &o.Models[0], summary.Options{Mode: settings.Online, Configs: 3, Plots: settings.SummaryPlots(settings.Online)})
 			wantTexts, wantRows := r.facts(t, "summary.txt")
 			gotTexts := texts(s.Page)
 			if r.name == "models" {

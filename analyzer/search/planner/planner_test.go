@@ -174,7 +174,7 @@ func TestMemory(t *testing.T) {
 // each axis.
 func TestAxes(t *testing.T) {
 	t.Parallel()
-	axes := []Axis{Delays(100, 500), Threads(1, 2, 4), Cache(), Buckets("64, 128"), Preferred(4)}
+	axes := []Axis{Delays(100, 500), Threads(1, 2, 4), Cache(), Preferred(4)}
 	tried := map[string]bool{}
 	all, _ := run(t, defaults(model), Options{Axes: axes, MaxTrials: 60}, trials.Options{}, func(p trial.Proposal) *trial.Result {
 		m := parallel4(p)
@@ -199,17 +199,6 @@ func TestAxes(t *testing.T) {
 	top := best(all).Proposal.Members[0].Patch
 	require.Equal(t, "2", top["parameters"].(map[string]any)["intra_op_thread_count"].(map[string]any)["string_value"])
 	require.NotContains(t, top["dynamic_batching"], "max_queue_delay_microseconds")
-}
-
-func TestAxesOfTraits(t *testing.T) {
-	t.Parallel()
-	require.Empty(t, Axes(Traits{Cores: 1}))
-	names := map[string]int{}
-	for _, a := range Axes(Traits{DynamicBatcher: true, Cores: 6, Cache: true, Lengths: []string{"64"}}) {
-		require.Empty(t, a.Values[0], "the first value is the configuration as it is")
-		names[a.Name] = len(a.Values)
-	}
-	require.Equal(t, map[string]int{"queue delay": 4, "threads": 4, "length buckets": 2, "response cache": 2}, names)
 }
 
 // TestPredict checks that a good predictor saves measurements, and that a bad one does no harm.

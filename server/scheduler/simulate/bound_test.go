@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sort"
 	"testing"
@@ -13,7 +14,31 @@ import (
 	"triton/server/scheduler/simulate"
 )
 
-// TestEarliest compares with all schedules of a few requests: every way to put
+// earliestEnds returns the bound that no scheduler can beat on one instance: its element
+// i is the earliest moment at which i+1 requests of a trace can have been answered, by
+// the best schedule for just that number with all arrivals known in advance. Requests
+// have one row, and cost does not fall with the rows.
+//
+// The bound is exact. Requests of one row are alike, so some best schedule for n of them
+// takes the first n in their order, and its last batch is the last k: it starts when
+// request n has arrived and the best schedule for the first n-k has ended.
+func earliestEnds(trace []simulate.Arrival, maxBatch int, cost func(rows int) time.Duration) []time.Duration {
+	costs := make([]time.Duration, maxBatch+1)
+	for k := 1; k <= maxBatch; k++ {
+		costs[k] = cost(k)
+	}
+	ends := make([]time.Duration, len(trace)+1)
+	for n := 1; n <= len(trace); n++ {
+		best := time.Duration(math.MaxInt64)
+		for k := 1; k <= min(n, maxBatch); k++ {
+			best = min(best, max(ends[n-k], trace[n-1].At)+costs[k])
+		}
+		ends[n] = best
+	}
+	return ends[1:]
+}
+
+// TestEarliestEnds compares with all schedules of a few requests: every way to put
 // any of them into batches, in any order.
 func TestEarliestEnds(t *testing.T) {
 	t.Parallel()
@@ -32,7 +57,7 @@ func TestEarliestEnds(t *testing.T) {
 			best[i] = 1 << 60
 		}
 		search(trace, maxBatch, cost, 0, 0, best)
-		require.Equal(t, best, simulate.EarliestEnds(trace, maxBatch, cost), "%v %d", trace, maxBatch)
+		require.Equal(t, best, earliestEnds(trace, maxBatch, cost), "%v %d", trace, maxBatch)
 	}
 }
 
@@ -77,7 +102,7 @@ func capacity(batch, row time.Duration) float64 {
 
 // shares compares, for each tenth of the time, the number of answered requests with the bound.
 func shares(trace []simulate.Arrival, ends []time.Duration, cost func(int) time.Duration) (whole, worst float64) {
-	best := simulate.EarliestEnds(trace, synthMax, cost)
+	best := earliestEnds(trace, synthMax, cost)
 	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
 	by := func(all []time.Duration, at time.Duration) float64 {
 		return float64(sort.Search(len(all), func(i int) bool { return all[i] > at }))

@@ -34,7 +34,7 @@ func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *ou
 	}
 	f.Complete(
 		[]string{"model-repository", "output-model-repository-path", "checkpoint-directory", "export-path", "triton-install-path"},
-		[]string{"config-file", "perf-analyzer-path", "perf-output-path", "triton-server-path", "triton-output-path"},
+		[]string{"config-file", "cost-curve", "perf-analyzer-path", "perf-output-path", "triton-server-path", "triton-output-path"},
 		map[string]complete.Func{
 			"profile-models": modelNames, "bls-composing-models": modelNames, "ensemble-composing-models": modelNames,
 			"cpu-only-composing-models": modelNames,
@@ -43,6 +43,7 @@ func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *ou
 			"server-output-fields":      complete.Values(settings.Columns()...),
 			"output":                    complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
 			"gpus":                      complete.Values("all", "[]"),
+			"search-dimensions":         complete.Values(settings.Dimensions()...),
 		})
 	return f
 }

@@ -34,8 +34,12 @@ func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (
 		if o.IsSet("optuna_max_trials") {
 			t.MaxTrials = o.Search.Trials.Max
 		}
+		planned, err := plannedOptions(o, s, notice)
+		if err != nil {
+			return nil, err
+		}
 		return search.New(search.Options{
-			Mode: search.Mode(o.Search.Mode),
+			Mode: search.Mode(s.Mode),
 			Space: space.Space{
 				Models:         spaceModels(s.Models),
 				Concurrency:    soft(o.Search.Concurrency, "concurrency"),
@@ -54,7 +58,8 @@ func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (
 			Sweep: sweep.Options{
 				Disable: o.Search.ConcurrencySweepDisable, Steps: o.Search.MaxBinarySearchSteps, Top: o.Output.ConfigsPerModel,
 			},
-			TPE: t,
+			TPE:     t,
+			Planner: planned,
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"triton/analyzer/launch"
@@ -16,7 +15,6 @@ import (
 	perfcmd "triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
-	"triton/pkg/gpu"
 )
 
 // launchers returns the launcher of the servers to measure, and that of the servers which complete
@@ -49,7 +47,7 @@ func launchers(p process.Process, o *settings.Profile, devices []string, pids fu
 		return docker.Launcher{
 			Host: p.Getenv("DOCKER_HOST"), Image: o.Server.DockerImage, Repository: o.ModelRepository,
 			Mounts: o.Server.DockerMounts, Labels: o.Server.DockerLabels, ShmSize: o.Server.DockerShmSize,
-			Args: o.Global.DockerArgs, Devices: devices, Ports: ports,
+			Devices: devices, Ports: ports,
 			MetricsInterval: o.MonitoringInterval, ReadyTimeout: ready, Log: log,
 		}, nil, nil
 	}
@@ -94,30 +92,4 @@ func connect(p process.Process, o *settings.Profile) func(launch.Endpoints) (pro
 		}
 		return client.New(run.Client())
 	}
-}
-
-// choose returns the devices with these UUIDs or indices: all, or none for [].
-func choose(view gpu.View, names []string) ([]gpu.Device, error) {
-	if len(names) == 1 && names[0] == "[]" || len(names) == 0 {
-		return nil, nil
-	}
-	var all []gpu.Device
-	if view != nil {
-		all = view.Devices()
-	}
-	if len(names) == 1 && names[0] == "all" {
-		return all, nil
-	}
-	var out []gpu.Device
-names:
-	for _, name := range names {
-		for _, d := range all {
-			if d.UUID == name || strconv.Itoa(d.Index) == name {
-				out = append(out, d)
-				continue names
-			}
-		}
-		return nil, fmt.Errorf("--gpus: this machine has no GPU %q; `triton analyze devices` lists them", name)
-	}
-	return out, nil
 }

@@ -98,6 +98,29 @@ func TestChoose(t *testing.T) {
 	assert.Nil(t, visible(&settings.Profile{GPUs: []string{"all"}}, got), "the server finds what this program cannot read")
 }
 
+// divided is a machine whose second GPU is divided into MIG instances, of which CUDA shows the first.
+type divided struct{ devicesOf }
+
+func (divided) Inventory() gpu.Inventory {
+	return gpu.Inventory{GPUs: []gpu.GPU{{UUID: "GPU-a"}, {Index: 1, UUID: "GPU-b", Name: "A100", MIG: gpu.MIG{Instances: []gpu.Instance{
+		{UUID: "MIG-1", GPUInstance: 7, Path: "MIG-GPU-b/7/0", Ordinal: gpu.Some(1)}, {UUID: "MIG-2", GPUInstance: 8},
+	}}}}}
+}
+
+func TestChooseMIG(t *testing.T) {
+	t.Parallel()
+	view := divided{devicesOf{{UUID: "GPU-a"}, {UUID: "GPU-b", Index: 1, Instance: "MIG-1"}}}
+	for name, want := range map[string][]string{
+		"all": {"GPU-a", "MIG-1"}, "1": {"MIG-1"}, "GPU-b": {"MIG-1"}, "MIG-1": {"MIG-1"}, "MIG-GPU-b/7/0": {"MIG-1"}, "1:8:0": {"MIG-2"}, "MIG-2": {"MIG-2"},
+	} {
+		got, err := choose(view, []string{name})
+		require.NoError(t, err, name)
+		assert.Equal(t, want, visible(&settings.Profile{GPUs: []string{name}}, got), name)
+	}
+	_, err := choose(view, []string{"1:9:0"})
+	require.ErrorContains(t, err, `this machine has no GPU "1:9:0"`)
+}
+
 func TestSpaceModels(t *testing.T) {
 	t.Parallel()
 	m := profile.Model{
@@ -118,6 +141,74 @@ func TestSpaceModels(t *testing.T) {
 	assert.Equal(t, &trial.Load{Batch: 2, Concurrency: 3}, s.Load)
 	assert.Equal(t, 1, s.Instances)
 	assert.Len(t, s.Patches, 2)
+}
+
+func TestAxes(t *testing.T) {
+	t.Parallel()
+	o := &settings.Profile{Search: settings.Search{Dimensions: settings.Dimensions()}}
+	names := func(m settings.Model, config *inferencepb.ModelConfig) (names, notices []string) {
+		m.Name = "m"
+		for _, a := range axes(o, profile.Model{Model: m, Config: config}, func(text string) { notices = append(notices, text) }) {
+			assert.Empty(t, a.Values[0], "the first value is the configuration as it is")
+			names = append(names, a.Name)
+		}
+		return names, notices
+	}
+	cached := settings.Model{ServerFlags: settings.Flags{{Name: "cache-config", Values: []string{"local,size=1048576"}}}}
+	got, notices := names(cached, &inferencepb.ModelConfig{Backend: "onnxruntime", MaxBatchSize: 8})
+	assert.Equal(t, []string{"queue delay", "preferred batch size", "threads", "response cache"}, got)
+	assert.Empty(t, notices)
+	got, notices = names(settings.Model{}, &inferencepb.ModelConfig{Backend: "python"})
+	assert.Empty(t, got)
+	assert.Equal(t, []string{
+		"search_dimensions: queue_delay is not searched for m: the model has no dynamic batcher",
+		"search_dimensions: preferred_batch_size is not searched for m: the model has no dynamic batcher",
+		"search_dimensions: threads is not searched for m: the model does not run on ONNX Runtime",
+		"search_dimensions: response_cache is not searched for m: triton_server_flags have no cache_config",
+	}, notices)
+	listed := settings.Model{Parameters: settings.Sweep{{Name: "dynamic_batching", Values: []any{nil}}}}
+	got, _ = names(listed, &inferencepb.ModelConfig{Backend: "onnxruntime", MaxBatchSize: 8})
+	assert.Equal(t, []string{"threads"}, got)
+}
+
+// A cost curve predicts the trials of planned mode.
+func TestCostCurve(t *testing.T) {
+	t.Parallel()
+	o := settings.NewProfile()
+	o.Models = []settings.Model{{Name: "m"}}
+	o.Search.CostCurve = []string{"../simulate/testdata/curve.csv"}
+	s := profile.Subject{Mode: settings.Planned, Devices: 1, Models: []profile.Model{{
+		Model: o.Models[0], Config: &inferencepb.ModelConfig{Name: "m", MaxBatchSize: 8},
+	}}}
+	planned, err := plannedOptions(o, s, nil)
+	require.NoError(t, err)
+	proposal := trial.Proposal{Members: []trial.ProposedMember{{Model: "m", Load: trial.Load{Batch: 1, Concurrency: 1}}}}
+	throughput, _, ok := planned.Predict(proposal)
+	require.True(t, ok)
+	assert.InEpsilon(t, 500, throughput, 0.01, "a batch of one takes 2 ms")
+
+	o.Search.CostCurve = []string{"none"}
+	_, err = newSearch(o, nil)(s)
+	require.ErrorContains(t, err, "--cost-curve none")
+	s.Mode = settings.Quick
+	planned, err = plannedOptions(o, s, nil)
+	require.NoError(t, err)
+	assert.Nil(t, planned.Predict)
+}
+
+// Each search has the mode of its models.
+func TestModeOfSubject(t *testing.T) {
+	t.Parallel()
+	o := settings.NewProfile()
+	m := profile.Model{Model: settings.Model{Name: "m", BatchSizes: []int{1}, Concurrency: []int{3}}, Config: &inferencepb.ModelConfig{}}
+	for mode, want := range map[string]int{settings.Brute: 3, settings.Quick: 2} {
+		s, err := newSearch(o, func(string) {})(profile.Subject{Models: []profile.Model{m}, Mode: mode})
+		require.NoError(t, err)
+		p, ok := s.Next(nil)
+		require.True(t, ok)
+		assert.Equal(t, want, p.Members[0].Load.Concurrency, mode)
+		s.Stop()
+	}
 }
 
 // The first signal lets the running measurement finish, the third one ends at once.

@@ -14,18 +14,18 @@ import (
 	"triton/perf/result"
 )
 
-// readCurve reads the cost curve from files. The name of a file may have the number of
+// readCurve reads the cost curve from the files of an option. The name of a file may have the number of
 // instances before it with which it was measured, as in 4@busy.json.
-func readCurve(files []string, model string) (*cost.Curve, error) {
+func readCurve(option string, files []string, model string) (*cost.Curve, error) {
 	var all []cost.Point
 	for _, name := range files {
-		instances, file, err := splitName(name)
+		instances, file, err := splitName(option, name)
 		if err != nil {
 			return nil, err
 		}
 		points, err := readPoints(file, model)
 		if err != nil {
-			return nil, fmt.Errorf("--curve %s: %w", file, err)
+			return nil, fmt.Errorf("%s %s: %w", option, file, err)
 		}
 		for _, p := range points {
 			if p.Instances == 0 {
@@ -36,21 +36,21 @@ func readCurve(files []string, model string) (*cost.Curve, error) {
 	}
 	c, err := cost.New(all)
 	if err != nil {
-		return nil, fmt.Errorf("--curve: %w", err)
+		return nil, fmt.Errorf("%s: %w", option, err)
 	}
 	return c, nil
 }
 
 // splitName splits the number of instances from the name of a file. A file with such a name is
 // read with ./ before it.
-func splitName(name string) (instances int, file string, err error) {
+func splitName(option, name string) (instances int, file string, err error) {
 	before, after, ok := strings.Cut(name, "@")
 	n, numberErr := strconv.Atoi(before)
 	if !ok || numberErr != nil {
 		return 1, name, nil
 	}
 	if n < 1 {
-		return 0, "", fmt.Errorf("--curve %s: %d is no number of instances", name, n)
+		return 0, "", fmt.Errorf("%s %s: %d is no number of instances", option, name, n)
 	}
 	return n, after, nil
 }

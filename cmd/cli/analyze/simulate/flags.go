@@ -92,7 +92,7 @@ func (a *arguments) work() (*work, error) {
 	}
 	if len(a.curves) == 0 {
 		errs = append(errs, errors.New("--curve FILE is required: the cost of the batches"))
-	} else if w.planner.Curve, err = readCurve(a.curves, a.model); err != nil {
+	} else if w.planner.Curve, err = readCurve("--curve", a.curves, a.model); err != nil {
 		errs = append(errs, err)
 	}
 	if a.overhead < 0 || a.queueTimeout < 0 || a.queueSize < 0 {

@@ -15,7 +15,7 @@ import (
 func TestPredictor(t *testing.T) {
 	t.Parallel()
 	base := &inferencepb.ModelConfig{Name: "m", MaxBatchSize: 8}
-	predict, err := Predictor([]string{curveFile}, "", base, 1, time.Millisecond)
+	predict, err := Predictor("--cost-curve", []string{curveFile}, "", base, 1, time.Millisecond)
 	require.NoError(t, err)
 	dynamic := trial.Patch{"dynamic_batching": map[string]any{}}
 	for _, test := range []struct {
@@ -34,6 +34,6 @@ func TestPredictor(t *testing.T) {
 		require.InEpsilon(t, test.throughput, throughput, 0.01, "%+v", test)
 		require.InEpsilon(t, test.p99, p99, 0.01, "%+v", test)
 	}
-	_, err = Predictor([]string{"none"}, "", base, 1, 0)
-	require.ErrorContains(t, err, "--curve none")
+	_, err = Predictor("--cost-curve", []string{"none"}, "", base, 1, 0)
+	require.ErrorContains(t, err, "--cost-curve none")
 }

@@ -148,11 +148,11 @@ func TestCurves(t *testing.T) {
 	t.Parallel()
 	want := []cost.Point{{Batch: 1, Instances: 1, Time: 2500 * time.Microsecond, Executions: 40}, {Batch: 8, Instances: 1, Time: 5 * time.Millisecond, Executions: 20}}
 	for _, file := range []string{"perf.json", "stats.json"} {
-		c, err := readCurve([]string{"testdata/" + file}, "m")
+		c, err := readCurve("--curve", []string{"testdata/" + file}, "m")
 		require.NoError(t, err, file)
 		require.Equal(t, want, c.Points(), file)
 	}
-	c, err := readCurve([]string{"testdata/perf.json", "3@testdata/stats.json"}, "m")
+	c, err := readCurve("--curve", []string{"testdata/perf.json", "3@testdata/stats.json"}, "m")
 	require.NoError(t, err)
 	require.Len(t, c.Points(), 4)
 	require.Equal(t, 3, c.Points()[2].Instances)
@@ -160,10 +160,10 @@ func TestCurves(t *testing.T) {
 		"none.json": "--curve none.json: no such file", "0@testdata/perf.json": "0 is no number of instances",
 		"testdata/empty.json": "neither cost_curve nor model_stats",
 	} {
-		_, err := readCurve([]string{file}, "m")
+		_, err := readCurve("--curve", []string{file}, "m")
 		require.ErrorContains(t, err, message)
 	}
-	_, err = readCurve([]string{"testdata/perf.json"}, "other")
+	_, err = readCurve("--curve", []string{"testdata/perf.json"}, "other")
 	require.ErrorContains(t, err, `no executed batches of model "other"`)
 }
 
