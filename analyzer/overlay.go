@@ -29,6 +29,9 @@ func findModel(name string, repositories []string) (*model, error) {
 		return nil, fmt.Errorf("%q is not the name of a model folder", name)
 	}
 	for _, r := range repositories {
+		if _, err := os.ReadDir(r); err != nil {
+			return nil, fmt.Errorf("model repository: %w", err)
+		}
 		dir, err := filepath.Abs(filepath.Join(r, name))
 		if err != nil {
 			return nil, err

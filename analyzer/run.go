@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"triton/analyzer/footprint"
@@ -88,6 +89,9 @@ func (r *run) prepare() (err error) {
 	r.Footprint.Batches = r.Space.BatchSizes()
 	if !slices.Contains(r.Footprint.Batches, r.result.Batch) {
 		r.Footprint.Batches = append(r.Footprint.Batches, r.result.Batch)
+	}
+	if r.GPU == nil && len(r.Devices) > 0 {
+		return fmt.Errorf("no GPU can be measured on this machine, so device %s cannot count", strings.Join(r.Devices, ", "))
 	}
 	if r.GPU != nil {
 		if r.meter, err = device.New(r.GPU, r.Devices); err != nil {

@@ -421,6 +421,8 @@ func TestRefusals(t *testing.T) {
 	}
 	keep := func(*analyzer.Config) {}
 	require.ErrorContains(t, run(func(c *analyzer.Config) { c.Model = "x" }, plainConfig), `model "x" is not in `)
+	require.ErrorContains(t, run(func(c *analyzer.Config) { c.Repositories = []string{"/no/such"} }, plainConfig), "model repository: open /no/such: no such file or directory")
+	require.EqualError(t, run(func(c *analyzer.Config) { c.Devices = []string{"0"} }, plainConfig), "no GPU can be measured on this machine, so device 0 cannot count")
 	require.ErrorContains(t, run(func(c *analyzer.Config) { c.Model = "../m" }, plainConfig), `"../m" is not the name of a model folder`)
 	require.ErrorContains(t, run(func(c *analyzer.Config) { c.Model = ".." }, plainConfig), `".." is not the name of a model folder`)
 	require.EqualError(t, run(keep, `name: "m" max_batch_size: 0`),

@@ -67,10 +67,13 @@ func (r *run) useful(a *Answer, last, next int) {
 }
 
 // round rounds predicted counts down to as many digits as the noise leaves: another analysis would
-// find other ones.
+// find other ones. Without a law the noise is not known, so that only what was run counts.
 func (r *run) round(fits int) {
 	for i := range r.result.Limits {
 		l := &r.result.Limits[i]
+		if l.Law == nil && l.Costs {
+			l.Instances = min(l.Instances, fits)
+		}
 		if l.Law == nil || !l.Costs || l.Law.PerInstance.Value <= 0 {
 			continue
 		}

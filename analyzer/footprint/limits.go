@@ -77,7 +77,7 @@ func (r *run) upper(l Limit, instances int) float64 {
 	}
 	// Without a law: from the measured server with the most instances on, each further one
 	// takes as much as those took on average. The first ones also paid for what all share.
-	base, known, bound := float64(r.result.Base[l.Place]), 0, 0.0
+	base, known, bound := r.smallestBase(l.Place), 0, 0.0
 	for _, a := range r.completed() {
 		bytes := float64(a.Peak[l.Place])
 		each := max(0, bytes-base) / float64(a.Instances)
@@ -86,6 +86,19 @@ func (r *run) upper(l Limit, instances int) float64 {
 		}
 	}
 	return bound
+}
+
+// smallestBase returns the memory of a server without models. One that has loaded the model cannot have
+// less, so a smaller reading of it shows that the server without models was read too high: with that
+// base, instances would look cheaper than they are.
+func (r *run) smallestBase(place Place) float64 {
+	base := r.result.Base[place]
+	for _, a := range r.completed() {
+		if loaded, ok := a.Loaded[place]; ok {
+			base = min(base, loaded)
+		}
+	}
+	return float64(base)
 }
 
 // mayRun reports whether a server with a number of instances endangers nothing: on the host it

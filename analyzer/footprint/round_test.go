@@ -30,3 +30,18 @@ func TestRoundDown(t *testing.T) {
 		require.Equal(t, c.want, roundDown(c.n, c.uncertainty), "%+v", c)
 	}
 }
+
+// TestBaseThatWasReadTooHigh checks that without a law an instance is not taken for cheaper than it is,
+// if the server without models had more memory than one with the model.
+func TestBaseThatWasReadTooHigh(t *testing.T) {
+	t.Parallel()
+	r := &run{result: &Result{
+		Base: Reading{Host: 41},
+		Anchors: []Anchor{
+			{Instances: 1, Loaded: Reading{Host: 16}, Peak: Reading{Host: 46}},
+			{Instances: 2, Loaded: Reading{Host: 20}, Peak: Reading{Host: 84}},
+		},
+	}}
+	require.InDelta(t, 16, r.smallestBase(Host), 0)
+	require.InDelta(t, 84+34*2, r.upper(Limit{Place: Host}, 4), 0, "(84 - 16) / 2 each, and not (84 - 41) / 2")
+}

@@ -151,6 +151,18 @@ func TestTinyModel(t *testing.T) {
 	})
 }
 
+// TestNoNumberWithoutALaw checks that two counts and no repeat, which always fit a line, predict nothing.
+func TestNoNumberWithoutALaw(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := analyze(t, model(), func(c *footprint.Config) { c.MaxRuns = 2 })
+		require.Nil(t, r.Limits[0].Law)
+		require.Equal(t, 2, r.Limits[0].Instances, "those that ran")
+		require.Equal(t, 2, r.Answer.Memory)
+		require.Equal(t, footprint.Uncertain, r.Answer.Status)
+	})
+}
+
 // TestServersAreFew checks that the useful count is found without measuring each one.
 func TestServersAreFew(t *testing.T) {
 	t.Parallel()

@@ -89,10 +89,22 @@ func TestResume(t *testing.T) {
 	assert.Len(t, w.mu.runs, 3)
 	assert.Equal(t, []string{"--log-verbose=1"}, w.mu.setups[len(w.mu.setups)-1].Flags)
 
+	// So does another environment.
+	w.again()
+	w.settings.Models[0].ServerEnvironment = map[string]string{"OMP_NUM_THREADS": "1"}
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Len(t, w.mu.runs, 3)
+	w.again()
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Empty(t, w.mu.runs, "the same environment again")
+
 	// The report of the checkpoint alone is the same.
 	recorded, err := ReadRecorded(w.settings)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"m_config_0 16", "m_config_0 32", "m_config_1 64", "m_config_0 16", "m_config_0 32", "m_config_1 64"}, names(recorded.Models[0].Results))
+	assert.Equal(t, []string{"m_config_0 16", "m_config_0 32", "m_config_1 64", "m_config_0 16", "m_config_0 32", "m_config_1 64",
+		"m_config_0 16", "m_config_0 32", "m_config_1 64"}, names(recorded.Models[0].Results))
 	assert.Equal(t, "m", recorded.Models[0].Members[0].Model)
 	assert.Equal(t, metric.DefaultObjectives(), recorded.Models[0].Goals()[0].Objectives)
 	// Another environment, and other arguments of containers, make other measurements too.
@@ -170,6 +182,13 @@ func TestFailures(t *testing.T) {
 				return load.Outcome{Err: errors.New("onnx: Failed to allocate memory for requested buffer of size 10")}
 			}
 			w.proposals = w.proposals[:1]
+		}, []string{"m_config_default host_oom"}, "no measurement succeeded; the last failure: model m: onnx: "},
+		"out of GPU memory at run": {func(w *world) {
+			w.devices = []gpu.Device{{UUID: "GPU-1"}}
+			w.measure = func(load.Options) load.Outcome {
+				return load.Outcome{Err: errors.New("onnx: Failed to allocate memory for requested buffer of size 10")}
+			}
+			w.proposals = w.proposals[:1]
 		}, []string{"m_config_default gpu_oom_run"}, "no measurement succeeded; the last failure: model m: onnx: "},
 		"killed": {func(w *world) { w.dieUnder = 1 }, []string{"m_config_default host_oom", "m_config_default 16"}, ""},
 		"illegal": {func(w *world) {
@@ -236,6 +255,7 @@ func TestNoServer(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoServer)
 	require.ErrorContains(t, err, "no such program")
 	require.Empty(t, r.Models)
+	require.NoDirExists(t, w.settings.OutputModelRepository, "an empty folder would be in the way of the next run")
 }
 
 // The first interrupt lets the running measurement finish; what was measured is reported.

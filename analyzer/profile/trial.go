@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"triton/analyzer/checkpoint"
+	"triton/analyzer/footprint/oom"
 	"triton/analyzer/load"
 	"triton/analyzer/metric"
 	"triton/analyzer/monitor"
@@ -76,7 +77,7 @@ func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.
 }
 
 func failed(r trial.Result, err error) trial.Result {
-	r.Failure = &trial.Failure{Class: classify(err), Err: err}
+	r.Failure = &trial.Failure{Class: classify(r.Config, err), Err: err}
 	return r
 }
 
@@ -249,33 +250,14 @@ type loadError struct {
 func (e *loadError) Error() string { return fmt.Sprintf("load %s: %v", e.variant, e.err) }
 func (e *loadError) Unwrap() error { return e.err }
 
-// memoryTexts are texts of libraries about memory of devices, in lower case.
-var memoryTexts = []string{
-	"out of memory", "cudaerrormemoryallocation", "cuda_error_out_of_memory", "cublas_status_alloc_failed",
-	"cudnn_status_alloc_failed", "failed to allocate memory for requested buffer of size", "bfc_arena",
-	"std::bad_alloc", "unable to allocate",
-}
-
-// classify returns the class of a failure.
-func classify(err error) trial.Class {
-	text := strings.ToLower(err.Error())
-	if strings.Contains(text, "memory limit set for") && strings.Contains(text, "exceeded") {
-		return trial.MemoryLimit
+// classify returns the class of a failure of a trial.
+func classify(c trial.Config, err error) trial.Class {
+	var loading *loadError
+	e := oom.Evidence{Text: err.Error(), Loaded: !errors.As(err, &loading), GPU: len(c.Members) > 0 && !onCPU(c)}
+	if strings.Contains(e.Text, "signal: killed") || strings.Contains(e.Text, "exit status 137") {
+		e.Kills = 1 // by the kernel, for lack of memory
 	}
-	if strings.Contains(text, "signal: killed") || strings.Contains(text, "exit status 137") { // by the kernel, for lack of memory
-		return trial.OutOfHostMemory
-	}
-	for _, t := range memoryTexts {
-		if !strings.Contains(text, t) {
-			continue
-		}
-		var loading *loadError
-		if errors.As(err, &loading) {
-			return trial.OutOfGPUMemoryAtLoad
-		}
-		return trial.OutOfGPUMemoryAtRun
-	}
-	return trial.Other
+	return oom.Classify(e)
 }
 
 // explicitError says what to do if a server refuses to load models.

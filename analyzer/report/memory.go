@@ -149,6 +149,8 @@ func (p *printer) capacity(l footprint.Limit) {
 		p.line("  fits: not even the smallest server; %s are missing in %s", size(float64(l.Shortfall)), usable)
 	case !l.Costs:
 		p.line("  usable: %s", usable)
+	case l.Law == nil && p.r.Footprint.Answer.MemoryStatus == footprint.Predicted:
+		p.line("  fits: at least the %s that ran, in %s", ui.Plural(l.Instances, "instance"), usable)
 	default:
 		p.line("  fits: %s in %s", ui.Plural(l.Instances, "instance"), usable)
 	}
@@ -163,6 +165,9 @@ func (p *printer) useful() {
 	memory := "memory is not what limits"
 	if a.MemoryLimits {
 		memory = fmt.Sprintf("memory holds %s (%s)", ui.Plural(a.Memory, "instance"), a.MemoryStatus)
+		if a.MemoryStatus == footprint.Predicted && !p.hasLaw() {
+			memory = fmt.Sprintf("memory holds at least %s", ui.Plural(a.Memory, "instance"))
+		}
 	}
 	switch {
 	case a.UsefulKnown:
@@ -172,6 +177,11 @@ func (p *printer) useful() {
 	default:
 		p.line("limits: %s", memory)
 	}
+}
+
+// hasLaw reports whether enough servers were measured for a prediction, at each place that limits.
+func (p *printer) hasLaw() bool {
+	return !slices.ContainsFunc(p.r.Footprint.Limits, func(l footprint.Limit) bool { return l.Costs && l.Law == nil })
 }
 
 // noisy says that a gain may be noise.

@@ -110,8 +110,10 @@ func (n *Names) UnmarshalJSON(text []byte) error {
 
 // ModelOf returns the model of a variant's name.
 func ModelOf(name string) string {
-	model, _, _ := strings.Cut(name, infix)
-	return model
+	if i := strings.LastIndex(name, infix); i >= 0 {
+		return name[:i]
+	}
+	return name
 }
 
 // onlyOnCPU reports whether every instance of a configuration is on the CPU.

@@ -107,6 +107,9 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "m_config_1", name(m, trial.Patch{"max_batch_size": 16}))
 	assert.Equal(t, "m_config_3", name(m, trial.Patch{"max_batch_size": 32}))
 	assert.Equal(t, "m", ModelOf("m_config_3"))
+	assert.Equal(t, "m", ModelOf("m_config_default"))
+	assert.Equal(t, "my_config_model", ModelOf("my_config_model_config_0"), "the model's own name may have the word")
+	assert.Equal(t, "m", ModelOf("m"))
 }
 
 // Ensembles with different variants are different, also if one of these is a default variant.

@@ -169,7 +169,7 @@ var mayImport = map[string]string{
 	"analyzer/launch":             "analyzer",
 	"analyzer/launch/docker":      "analyzer/launch analyzer/metric analyzer/monitor",
 	"analyzer/checkpoint":         "analyzer/load analyzer/metric analyzer/trial analyzer/variant pkg/inferencepb",
-	"analyzer/profile":            "analyzer/checkpoint analyzer/launch analyzer/load analyzer/metric analyzer/monitor analyzer/settings analyzer/trial analyzer/variant pkg/client pkg/gpu pkg/inferencepb pkg/modelconfig",
+	"analyzer/profile":            "analyzer/checkpoint analyzer/footprint/oom analyzer/launch analyzer/load analyzer/metric analyzer/monitor analyzer/settings analyzer/trial analyzer/variant pkg/client pkg/gpu pkg/inferencepb pkg/modelconfig",
 	"analyzer/report/plot":        "",
 	"analyzer/report/page":        "analyzer/report/plot pkg/ui",
 	"analyzer/report/outcome":     "analyzer/metric analyzer/profile analyzer/ranking analyzer/trial pkg/inferencepb",

@@ -30,7 +30,11 @@ func (p *progress) observe(e analyzer.Event) {
 		}
 		fmt.Fprintf(p.w, "%s: %.1f inferences/s, p99 %.2f ms\n", at, e.Point.Throughput, float64(e.Point.P99)/float64(time.Millisecond))
 	case analyzer.Stressing:
-		fmt.Fprintf(p.w, "measuring memory while %s execute batches of %d\n", ui.Plural(e.Instances, "instance"), e.Batch)
+		verb := "execute"
+		if e.Instances == 1 {
+			verb = "executes"
+		}
+		fmt.Fprintf(p.w, "measuring memory while %s %s batches of %d\n", ui.Plural(e.Instances, "instance"), verb, e.Batch)
 	}
 }
 
