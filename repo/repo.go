@@ -33,10 +33,24 @@ type Model struct {
 	Texts map[string][]byte
 }
 
+// ErrNoFile is returned by ReadConfig for what is no file with text, such as a pipe, which may never
+// end, and for a link that leads to nothing.
+var ErrNoFile = errors.New("it is no file")
+
 // ReadConfig returns the text of the configuration.
 func (m *Model) ReadConfig() ([]byte, error) {
 	if text, ok := m.Texts[m.ConfigFile]; ok {
 		return text, nil
+	}
+	info, err := os.Stat(m.ConfigFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if to, linked := os.Readlink(m.ConfigFile); linked == nil {
+			return nil, fmt.Errorf("read %s: %w: the link leads to %q, which does not exist", m.ConfigFile, ErrNoFile, to)
+		}
+		return nil, err
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("read %s: %w", m.ConfigFile, ErrNoFile)
 	}
 	return os.ReadFile(m.ConfigFile)
 }

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -28,6 +29,36 @@ func names(models []repo.Model) []string {
 		list = append(list, m.Name)
 	}
 	return list
+}
+
+// TestReadConfig: what is no file is refused, and is not taken for a model without a configuration.
+func TestReadConfig(t *testing.T) {
+	t.Parallel()
+	dir := write(t, "file/1/x", "file/config.pbtxt", "folder/config.pbtxt/x", "none/1/x", "link/1/x", "dead/1/x")
+	require.NoError(t, os.Symlink("../file/config.pbtxt", filepath.Join(dir, "link", "config.pbtxt")))
+	require.NoError(t, os.Symlink("nothing", filepath.Join(dir, "dead", "config.pbtxt")))
+	listener, err := net.Listen("unix", filepath.Join(dir, "s")) // as a pipe, a socket is no file
+	require.NoError(t, err)
+	defer listener.Close()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "socket"), 0o755))
+	require.NoError(t, os.Symlink("../s", filepath.Join(dir, "socket", "config.pbtxt")))
+	models, err := repo.Open(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"dead", "file", "folder", "link", "none", "socket"}, names(models))
+	for _, m := range models {
+		_, err := m.ReadConfig()
+		switch m.Name {
+		case "file", "link":
+			require.NoError(t, err, m.Name)
+		case "none":
+			require.ErrorIs(t, err, os.ErrNotExist)
+		case "dead":
+			require.NotErrorIs(t, err, os.ErrNotExist)
+			require.EqualError(t, err, "read "+m.ConfigFile+": it is no file: the link leads to \"nothing\", which does not exist")
+		default:
+			require.ErrorIs(t, err, repo.ErrNoFile, m.Name)
+		}
+	}
 }
 
 func TestOpen(t *testing.T) {

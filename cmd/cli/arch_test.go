@@ -154,7 +154,7 @@ var mayImport = map[string]string{
 	"pkg/modelconfig/modelfile":   "pkg/modelconfig pkg/inferencepb pkg/tensor",
 	"pkg/modelconfig/requirement": "pkg/modelconfig pkg/inferencepb pkg/tensor",
 	"cmd/cli/analyze/fit":         "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/devices analyzer/footprint analyzer/footprint/packing analyzer/report pkg/gpu pkg/gpu/catalog pkg/ui",
-	"pkg/modelconfig/edit":        "pkg/modelconfig pkg/inferencepb",
+	"pkg/modelconfig/edit":        "pkg/modelconfig pkg/modelconfig/cst pkg/inferencepb",
 	"analyzer/footprint":          "analyzer/footprint/law analyzer/trial",
 	"analyzer/footprint/device":   "pkg/gpu",
 	"analyzer/footprint/host":     "",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"syscall"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -21,7 +20,7 @@ func (r *run) parse() bool {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.written = modelconfig.New(r.ConfigFile, &inferencepb.ModelConfig{})
-	case errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, repo.ErrNoFile):
 		r.addFile(ruleUnreadable, r.ConfigFile, err.Error(), "make it a file")
 		return false
 	case err != nil:

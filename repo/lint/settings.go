@@ -35,10 +35,13 @@ func (r *run) parameters() {
 	}
 }
 
-// noEffect reports the fields that a load accepts and the server does not read.
+// noEffect reports the fields of the text that a load accepts and the server does not read. What the
+// search for the backend added is not the author's.
 func (r *run) noEffect() {
 	for _, f := range r.config.NoEffect() {
-		r.add(ruleNoEffect, f.Path, f.Msg, f.Hint)
+		if r.written.Has(f.Path) {
+			r.add(ruleNoEffect, f.Path, f.Msg, f.Hint)
+		}
 	}
 }
 

@@ -16,10 +16,20 @@ const maxMessage = 64 << 20
 // codec reads and writes the messages of the base protocol: headers as of HTTP, an empty line, and
 // Content-Length bytes of JSON. The one of the library fails on headers in another case, leaves
 // white space behind the JSON in the stream, and has no bound.
-type codec struct{}
+type codec struct {
+	failed chan error // has room for one: why no further message can be read
+}
 
 // ReadObject reads one message.
-func (codec) ReadObject(r *bufio.Reader, v any) error {
+func (c *codec) ReadObject(r *bufio.Reader, v any) error {
+	err := readMessage(r, v)
+	if err != nil {
+		c.failed <- err // the library reads nothing after an error
+	}
+	return err
+}
+
+func readMessage(r *bufio.Reader, v any) error {
 	length, err := contentLength(r)
 	if err != nil {
 		return err
@@ -32,7 +42,10 @@ func (codec) ReadObject(r *bufio.Reader, v any) error {
 	if len(body) < length {
 		return io.ErrUnexpectedEOF
 	}
-	return json.Unmarshal(body, v)
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("a message is no JSON-RPC: %w", err)
+	}
+	return nil
 }
 
 const maxHeader = 4 << 10
@@ -81,7 +94,7 @@ func cutHeader(line string) (name, value string, ok bool) {
 }
 
 // WriteObject writes one message.
-func (codec) WriteObject(w io.Writer, v any) error {
+func (*codec) WriteObject(w io.Writer, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err

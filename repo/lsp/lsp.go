@@ -40,7 +40,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &server{options: o, documents: map[string]*document{}, dirty: make(chan struct{}, 1), exited: make(chan struct{})}
-	stream := jsonrpc2.NewBufferedStream(duplex{in, out}, codec{})
+	messages := &codec{failed: make(chan error, 1)}
+	stream := jsonrpc2.NewBufferedStream(duplex{in, out}, messages)
 	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle), jsonrpc2.SetLogger(debugLogger{o.Log}))
 	s.publish = func(p publishDiagnosticsParams) {
 		if err := conn.Notify(ctx, "textDocument/publishDiagnostics", p); err != nil {
@@ -49,9 +50,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	var checker sync.WaitGroup
 	checker.Go(func() { s.check(ctx) })
+	var failed error
 	select {
 	case <-s.exited:
 	case <-conn.DisconnectNotify():
+		select {
+		case failed = <-messages.failed:
+		default: // the context ended the connection
+		}
 	case <-ctx.Done():
 	}
 	cancel()
@@ -61,7 +67,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.state != down {
+	switch {
+	case failed != nil && !errors.Is(failed, io.EOF) && !errors.Is(failed, io.ErrUnexpectedEOF):
+		return fmt.Errorf("read from the client: %w", failed)
+	case s.mu.state != down:
 		return ErrNoShutdown
 	}
 	return nil

@@ -157,12 +157,19 @@ func TestHeaders(t *testing.T) {
 	out, err := serve(t, fmt.Sprintf("content-length:%d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n%s", len(body), body)+message(shutdown)+message(exit))
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(out, "Content-Length"), out)
-	for _, wrong := range []string{
-		"Content-Length: -1\r\n\r\n", "Content-Length: 99999999999\r\n\r\n", "Content-Length: x\r\n\r\n", "\r\n", "no header\r\n\r\n",
-		strings.Repeat("a", 1<<16), "Content-Length: 5\r\n\r\nabc", "Content-Length: 3\r\n\r\n{x}",
+	const length = "is not between 0 and 67108864"
+	for wrong, why := range map[string]string{
+		"Content-Length: -1\r\n\r\n":          `Content-Length "-1" ` + length,
+		"Content-Length: 99999999999\r\n\r\n": `Content-Length "99999999999" ` + length,
+		"Content-Length: x\r\n\r\n":           `Content-Length "x" ` + length,
+		"\r\n":                                "a message has no Content-Length",
+		"no header\r\n\r\n":                   `"no header" is no header of a message`,
+		strings.Repeat("a", 1<<16):            "the headers of a message have more than 4096 bytes",
+		"Content-Length: 5\r\n\r\nabc":        "a message is no JSON-RPC: invalid character 'a'",
+		"Content-Length: 3\r\n\r\n{x}":        "a message is no JSON-RPC: invalid character 'x'",
 	} {
 		_, err := serve(t, message(hello)+wrong+message(shutdown)+message(exit))
-		require.ErrorIs(t, err, lsp.ErrNoShutdown, "%q", wrong)
+		require.ErrorContains(t, err, "read from the client: "+why)
 	}
 }
 

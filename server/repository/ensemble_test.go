@@ -154,3 +154,26 @@ func askWith(t *testing.T, q *infer.Request, r *Repository, name string) error {
 	}
 	return err
 }
+
+// TestIndexUnfit: the index has the name of an ensemble that does not fit its steps, as that of
+// NVIDIA's server.
+func TestIndexUnfit(t *testing.T) {
+	t.Parallel()
+	ensemble := func(step string) string {
+		return `platform: "ensemble" ` + strings.Replace(identity, `backend: "identity"`, "", 1) +
+			`ensemble_scheduling { step { model_name: "` + step + `" model_version: -1 input_map { key: "INPUT0" value: "INPUT0" } output_map { key: "OUTPUT0" value: "OUTPUT0" } } }`
+	}
+	dir := tree(t, map[string]string{
+		"a/config.pbtxt": identity, "a/1/": "",
+		"fits/config.pbtxt": ensemble("a"), "fits/1/": "",
+		"lost/config.pbtxt": ensemble("none"), "lost/1/": "",
+	})
+	r, _, err := open(t, nil, dir)
+	require.ErrorIs(t, err, ErrLoad)
+	index := r.Index(false).Models
+	require.Len(t, index, 3)
+	require.Equal(t, "READY", index[1].State, index[1].Reason)
+	require.Equal(t, "lost", index[2].Name)
+	require.Empty(t, index[2].Version+index[2].State+index[2].Reason)
+	require.Len(t, r.Index(true).Models, 2)
+}

@@ -24,11 +24,24 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 			})
 		case m == nil && !readyOnly:
 			out.Models = append(out.Models, r.neverLoaded(f.ID))
+		case !readyOnly && r.unfit(f.ID, m):
+			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
 		case m != nil:
 			out.Models = append(out.Models, m.Index(readyOnly)...)
 		}
 	}
 	return out
+}
+
+// unfit reports whether a model is an ensemble that never fitted its steps. As NVIDIA's server, the
+// index has its name only; a model of a backend of which no version could be chosen is left out.
+func (r *Repository) unfit(id store.ID, m *actual.Model) bool {
+	if m == nil || len(m.Versions) > 0 {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.desired.ComposingModels(id)) > 0
 }
 
 // neverLoaded returns the entry of a model that was never loaded: its name and, if its

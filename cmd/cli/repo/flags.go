@@ -40,6 +40,9 @@ type lintOptions struct {
 	config        string
 }
 
+// maxGPUs bounds the number of GPUs of a machine.
+const maxGPUs = 64
+
 // linter returns the options of the linter.
 func (o *lintOptions) linter() lint.Options {
 	if o.gpus >= 0 {
@@ -63,7 +66,7 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings into the file of --baseline and exit")
 	f.BoolVar(&o.fix, "fix", false, "correct the findings that have one safe correction, and format the files that change; comments stay")
 	f.BoolVarP(&o.diff, "diff", "d", false, "with --fix: print the changes and write nothing; the exit code is 1 if there are any")
-	f.StringVar(&o.stdinPath, "stdin-path", modelconfig.FileName, "with the path -: the file that standard input is, for its name, its model and its neighbors")
+	f.StringVar(&o.stdinPath, "stdin-path", "", "with the path -: the file that standard input is, for its name, its model and its neighbors (default: none, only the text is checked)")
 	f.StringVar(&o.color, "color", "auto", "color the text: auto (on a terminal, without NO_COLOR), always, never")
 	f.StringVar(&o.excerpt, "excerpt", "auto", "show the lines with findings in the text: auto (on a terminal), always, never")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")

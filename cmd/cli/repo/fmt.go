@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -94,14 +93,14 @@ func runFmt(p process.Process, o fmtOptions, paths []string) error {
 }
 
 // configurations returns the models again for each of their configurations: config.pbtxt, and
-// those of the folder configs.
+// those of the folder configs. Standard input is one configuration.
 func configurations(models []repo.Model) []repo.Model {
 	var list []repo.Model
 	seen := map[string]bool{}
 	for _, m := range models {
-		custom, err := m.CustomConfigs()
-		if err != nil {
-			custom = nil // the pattern is always valid: CustomConfigs escapes the directory
+		var custom []string
+		if m.Texts == nil {
+			custom, _ = m.CustomConfigs() // the pattern is always valid: CustomConfigs escapes the directory
 		}
 		for _, file := range append([]string{m.ConfigFile}, custom...) {
 			m.ConfigFile = file
@@ -156,8 +155,5 @@ func (o *fmtOptions) show(p process.Process, m repo.Model, src, out []byte) erro
 	if m.Texts != nil {
 		return errors.New("standard input cannot be written: leave out -w")
 	}
-	return process.WriteFile(m.ConfigFile, func(w io.Writer) error {
-		_, err := w.Write(out)
-		return err
-	})
+	return process.ReplaceFile(m.ConfigFile, out)
 }

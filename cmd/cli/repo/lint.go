@@ -142,6 +142,10 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 		return process.UsageError("--diff shows what --fix would change: it needs --fix")
 	case o.fix && !o.diff && slices.Contains(paths, "-"):
 		return process.UsageError("--fix writes files: with standard input it needs --diff")
+	case o.gpus < -1 || o.gpus > maxGPUs:
+		return process.UsageError("--gpus: %d is not between 0 and %d, or -1 for a number that is not known", o.gpus, maxGPUs)
+	case o.CPUs < 0:
+		return process.UsageError("--cpus: %d is less than 0", o.CPUs)
 	case o.writeBaseline && o.baseline == "":
 		return process.UsageError("--write-baseline needs --baseline with the file to write")
 	}
@@ -176,7 +180,8 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 	return nil
 }
 
-// openModels returns the models at paths. The path - is the configuration on standard input.
+// openModels returns the models at paths. The path - is the configuration on standard input, which
+// is that of the model at stdinPath, or of none if that is empty.
 func openModels(p process.Process, paths []string, stdinPath string) ([]repo.Model, error) {
 	var all []repo.Model
 	for _, path := range paths {
@@ -196,6 +201,11 @@ func openPath(p process.Process, path, stdinPath string) ([]repo.Model, error) {
 	text, err := io.ReadAll(p.Stdin)
 	if err != nil {
 		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	if stdinPath == "" {
+		m, err := repo.OpenText(modelconfig.FileName, text)
+		m.ConfigOnly, m.Repository, m.Versions = true, "", nil
+		return []repo.Model{m}, err
 	}
 	m, err := repo.OpenText(stdinPath, text)
 	return []repo.Model{m}, err
@@ -251,11 +261,7 @@ func runFix(p process.Process, o lintOptions, models []repo.Model, limits thresh
 			}
 			continue
 		}
-		err := process.WriteFile(t.File, func(w io.Writer) error {
-			_, err := w.Write(t.After)
-			return err
-		})
-		if err != nil {
+		if err := process.ReplaceFile(t.File, t.After); err != nil {
 			return &process.ExitError{Code: process.Usage, Err: fmt.Errorf("write the corrections: %w", err)}
 		}
 		for _, title := range t.Fixes {

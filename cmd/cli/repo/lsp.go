@@ -56,6 +56,8 @@ it by themselves; docs/repo.md has their settings.`,
 		switch {
 		case len(args) > 0:
 			return process.UsageError("repo lsp takes no arguments: an editor names the files")
+		case o.Lint.CPUs < 0:
+			return process.UsageError("--cpus: %d is less than 0", o.Lint.CPUs)
 		case !o.stdio:
 			return process.UsageError("--stdio=false: there is no other way than standard input and output")
 		}

@@ -35,7 +35,7 @@ func (o *renderOptions) bind(f *flags.Set) {
 	f.BoolVar(&o.plain, "plain", false, "leave out the comments about what was added")
 	f.IntVar(&o.GPUs, "gpus", 0, "GPUs of the machine that will serve")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
-	f.StringVar(&o.stdinPath, "stdin-path", modelconfig.FileName, "with the path -: the file that standard input is, for its name and its model")
+	f.StringVar(&o.stdinPath, "stdin-path", "", "with the path -: the file that standard input is, for its name and its model (default: none)")
 	f.StringVar(&o.config, "config", "", configUsage)
 }
 
@@ -69,8 +69,8 @@ No backend is loaded: what auto_complete_config of a model.py would add is missi
 			return process.UsageError("repo render takes the path of a repository, a model or a %s", modelconfig.FileName)
 		case o.form != formText && o.form != formJSON:
 			return process.UsageError("--output: unknown form %q: use pbtxt or json", o.form)
-		case o.GPUs < 0 || o.GPUs > 64:
-			return process.UsageError("--gpus: %d is not between 0 and 64", o.GPUs)
+		case o.GPUs < 0 || o.GPUs > maxGPUs:
+			return process.UsageError("--gpus: %d is not between 0 and %d", o.GPUs, maxGPUs)
 		}
 		return runRender(p, o, args)
 	}

@@ -9,6 +9,8 @@ type File struct {
 	Fields []*Field
 	// Dangling are the comments after the last field.
 	Dangling []Comment
+	// Skipped are the offsets of what is left out because it begins no field.
+	Skipped []int
 }
 
 // Comment is one comment, from its # to the end of the line without white space at the end.
@@ -32,6 +34,7 @@ type Field struct {
 	Start    int  // offset of the name
 	Line     int  // of the name
 	End      int  // offset after the value
+	After    int  // offset after the separator behind the value, if there is one
 }
 
 // Kind is the kind of a value.

@@ -16,7 +16,7 @@ func Parse(src []byte) *File {
 		}
 	}
 	p.take()
-	f.Dangling = p.release()
+	f.Dangling, f.Skipped = p.release(), p.skipped
 	return f
 }
 
@@ -26,6 +26,7 @@ type parser struct {
 	next   int
 	// pending are comments that were read and belong to no field yet.
 	pending []Comment
+	skipped []int
 }
 
 func (p *parser) peek() *token { return &p.tokens[p.next] }
@@ -80,6 +81,7 @@ func (p *parser) field(depth int) *Field {
 			f.Name += "]"
 		}
 	default:
+		p.skipped = append(p.skipped, t.start)
 		return nil
 	}
 	f.Leading = p.release()
@@ -92,8 +94,9 @@ func (p *parser) field(depth int) *Field {
 	}
 	f.Leading = append(f.Leading, p.release()...)
 	f.Trailing = p.trailing()
+	f.After = f.End
 	if p.is(",;") {
-		p.take()
+		f.After = p.take().end
 		if f.Trailing == nil {
 			f.Trailing = p.trailing()
 		}

@@ -3,10 +3,9 @@ package edit
 import (
 	"fmt"
 	"strings"
-)
 
-// maxDepth bounds the nesting of messages; the schema needs 7.
-const maxDepth = 64
+	"triton/pkg/modelconfig/cst"
+)
 
 // field is one "name: value" of the text. Offsets are in bytes.
 type field struct {
@@ -26,158 +25,82 @@ type value struct {
 	fields     []field
 }
 
-// reader builds the tree of a text. It knows no schema and checks only that signs and strings are
-// closed.
+// reader turns the tree of a text, which leaves out what cannot be read, into fields that can be
+// edited, or an error.
 type reader struct {
 	src string
-	off int
 	err error
 }
 
 func read(src string) ([]field, error) {
+	tree := cst.Parse([]byte(src))
 	r := &reader{src: src}
-	fields := r.fields("", 0)
+	fields := r.fields(tree.Fields)
+	if len(tree.Skipped) > 0 {
+		r.fail(tree.Skipped[0], "expected the name of a field")
+	}
 	return fields, r.err
 }
 
-func (r *reader) fail(format string, args ...any) {
+func (r *reader) fail(at int, what string) {
 	if r.err == nil {
-		line := 1 + strings.Count(r.src[:min(r.off, len(r.src))], "\n")
-		r.err = fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, args...))
+		r.err = fmt.Errorf("line %d: %s", 1+strings.Count(r.src[:at], "\n"), what)
 	}
-	r.off = len(r.src)
 }
 
-// peek skips blanks and comments and returns the next byte, 0 at the end.
-func (r *reader) peek() byte {
-	for r.off < len(r.src) {
-		switch c := r.src[r.off]; c {
-		case ' ', '\t', '\r', '\n', '\v', '\f':
-			r.off++
-		case '#':
-			end := strings.IndexByte(r.src[r.off:], '\n')
-			if end < 0 {
-				end = len(r.src) - r.off
+func (r *reader) fields(list []*cst.Field) []field {
+	var all []field
+	for _, f := range list {
+		one := field{name: f.Name, start: f.Start, nameEnd: f.Start + len(f.Name), end: f.After}
+		switch v := f.Value; {
+		case v == nil:
+			r.fail(f.Start, "expected a value")
+			continue
+		case v.Kind == cst.List:
+			one.list = true
+			for _, e := range v.Values {
+				one.values = append(one.values, r.value(e))
 			}
-			r.off += end
+			if !v.Closed {
+				r.fail(v.End, "a list is not closed")
+			}
 		default:
-			return c
+			one.values = []value{r.value(v)}
 		}
+		all = append(all, one)
 	}
-	return 0
+	return all
 }
 
-// accept consumes the next sign if it is one of those.
-func (r *reader) accept(signs string) bool {
-	if c := r.peek(); c == 0 || strings.IndexByte(signs, c) < 0 {
-		return false
+func (r *reader) value(v *cst.Value) value {
+	out := value{start: v.Start, end: v.End, text: r.src[v.Start:v.End]}
+	for _, p := range v.Parts {
+		if c := p.Text[0]; (c == '"' || c == '\'') && !closed(p.Text) {
+			r.fail(p.Start, "a string is not closed")
+		}
 	}
-	r.off++
-	return true
+	if v.Kind == cst.List {
+		r.fail(v.Start, "a list in a list")
+	}
+	if v.Kind == cst.Message {
+		out.message, out.close = true, v.End-1
+		out.fields = r.fields(v.Fields)
+		if !v.Closed {
+			r.fail(v.End, "a message is not closed")
+		}
+	}
+	return out
 }
 
-// fields reads to the closing sign, which it leaves, or to the end of the text.
-func (r *reader) fields(closing string, depth int) []field {
-	var list []field
-	if depth > maxDepth {
-		r.fail("messages are nested too deep")
-	}
-	for r.err == nil {
-		c := r.peek()
-		if c == 0 || strings.IndexByte(closing, c) >= 0 {
-			return list
-		}
-		list = append(list, r.field(depth))
-	}
-	return list
-}
-
-func (r *reader) field(depth int) field {
-	f := field{start: r.off}
-	r.word()
-	f.name, f.nameEnd = r.src[f.start:r.off], r.off
-	if f.name == "" {
-		r.fail("expected the name of a field")
-		return f
-	}
-	r.accept(":")
-	if r.accept("[") {
-		f.list = true
-		for r.err == nil && !r.accept("]") {
-			f.values = append(f.values, r.value(depth))
-			r.accept(",")
-		}
-		f.end = r.off
-	} else {
-		v := r.value(depth)
-		f.values, f.end = []value{v}, v.end
-	}
-	if r.accept(";,") {
-		f.end = r.off
-	}
-	return f
-}
-
-func (r *reader) value(depth int) value {
-	c := r.peek()
-	v := value{start: r.off}
-	switch c {
-	case '{', '<':
-		v.message = true
-		r.off++
-		closing := map[byte]string{'{': "}", '<': ">"}[c]
-		v.fields = r.fields(closing, depth+1)
-		v.close = r.off
-		if !r.accept(closing) {
-			r.fail("a message is not closed")
-		}
-		v.end = r.off
-	case '"', '\'':
-		for ; r.err == nil && (c == '"' || c == '\''); c = r.peek() { // adjacent strings are one
-			r.quoted(c)
-			v.end = r.off
-		}
-	default:
-		r.accept("-")
-		r.peek()
-		at := r.off
-		r.word()
-		if r.off == at {
-			r.fail("expected a value")
-		}
-		v.end = r.off
-	}
-	if r.err == nil {
-		v.text = r.src[v.start:v.end]
-	}
-	return v
-}
-
-func (r *reader) quoted(quote byte) {
-	for r.off++; r.off < len(r.src); r.off++ {
-		switch r.src[r.off] {
-		case quote:
-			r.off++
-			return
+// closed reports whether a string ends with the quote that it begins with.
+func closed(text string) bool {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
 		case '\\':
-			r.off++
-		case '\n':
-			r.fail("a string is not closed")
-			return
+			i++
+		case text[0]:
+			return true
 		}
 	}
-	r.fail("a string is not closed")
-}
-
-// word reads a name or a number.
-func (r *reader) word() {
-	for r.off < len(r.src) {
-		c := r.src[r.off]
-		number := c == '.' || (c == '+' || c == '-') && r.off > 0 && (r.src[r.off-1] == 'e' || r.src[r.off-1] == 'E')
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-		if !letter && !number && (c < '0' || c > '9') {
-			return
-		}
-		r.off++
-	}
+	return false
 }

@@ -166,3 +166,20 @@ func TestUnpack(t *testing.T) {
 	_, err = l.Unpack(&scratch, "m", infer.LoadOptions{Files: map[string][]byte{"file:5/model": nil}})
 	require.EqualError(t, err, "Load parameter 'config' must be specified for model file override")
 }
+
+// TestDeadLink: a configuration that is a link to nothing is refused, as by NVIDIA's server; it is
+// not completed as if there were none.
+func TestDeadLink(t *testing.T) {
+	t.Parallel()
+	s, paths := newStore(t, map[string]string{"m/1/model.onnx": "", "none/1/model.onnx": ""})
+	path := filepath.Join(paths[0], "m", "config.pbtxt")
+	require.NoError(t, os.Symlink("nothing", path))
+	d := Reader{Store: s, AutoComplete: true}
+	l := d.List(t.Context())
+	defer l.Release()
+	_, err := l.Content(t.Context(), l.Model(store.ID{Name: "m"}), nil)
+	require.EqualError(t, err, "failed to open text file for read "+path+": No such file or directory")
+	c, err := l.Content(t.Context(), l.Model(store.ID{Name: "none"}), nil)
+	require.NoError(t, err)
+	require.Equal(t, "onnxruntime", c.Config.Backend)
+}

@@ -70,7 +70,7 @@ func (r *Reader) configure(c *Content) (err error) {
 		}
 	} else {
 		c.Config, err = modelconfig.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) && r.AutoComplete {
+		if errors.Is(err, fs.ErrNotExist) && r.AutoComplete && !isLink(path) {
 			c.Config, err = modelconfig.Parse(path, nil)
 		}
 		if err != nil {
@@ -81,6 +81,13 @@ func (r *Reader) configure(c *Content) (err error) {
 		c.Config.Name = c.ID().Name // the name in the registration of its path
 	}
 	return nil
+}
+
+// isLink reports whether a file is a symbolic link. One that leads to nothing is a mistake, and no
+// model without a configuration.
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
 }
 
 // configPath returns the path of the configuration of the model in dir.
