@@ -92,7 +92,7 @@ func (s Supervisor) Measure(ctx context.Context, models []Options) ([]Figures, e
 			return figures, nil
 		}
 	}
-	return nil, fmt.Errorf("Ran perf_analyzer %d times, but %w", s.Attempts, ErrNoRequests)
+	return nil, fmt.Errorf("Ran perf_analyzer %d times, but %w", s.Attempts, ErrNoRequests) //nolint:staticcheck // Model Analyzer's text
 }
 
 func (s Supervisor) run(ctx context.Context, models []Options) ([]Outcome, error) {

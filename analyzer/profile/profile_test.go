@@ -103,8 +103,10 @@ func TestResume(t *testing.T) {
 	// The report of the checkpoint alone is the same.
 	recorded, err := ReadRecorded(w.settings)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"m_config_0 16", "m_config_0 32", "m_config_1 64", "m_config_0 16", "m_config_0 32", "m_config_1 64",
-		"m_config_0 16", "m_config_0 32", "m_config_1 64"}, names(recorded.Models[0].Results))
+	assert.Equal(t, []string{
+		"m_config_0 16", "m_config_0 32", "m_config_1 64", "m_config_0 16", "m_config_0 32", "m_config_1 64",
+		"m_config_0 16", "m_config_0 32", "m_config_1 64",
+	}, names(recorded.Models[0].Results))
 	assert.Equal(t, "m", recorded.Models[0].Members[0].Model)
 	assert.Equal(t, metric.DefaultObjectives(), recorded.Models[0].Goals()[0].Objectives)
 	// So do other arguments of containers.
