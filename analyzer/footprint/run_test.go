@@ -3,6 +3,7 @@ package footprint_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,7 @@ type exact struct {
 type exactServer struct {
 	m     *exact
 	k     int
-	grown uint64
+	grown atomic.Uint64 // the memory is read meanwhile
 }
 
 func (m *exact) Room(context.Context) (map[footprint.Place]footprint.Room, error) {
@@ -45,7 +46,7 @@ func (m *exact) Start(_ context.Context, k int) (footprint.Server, error) {
 func (s *exactServer) Memory() (footprint.Reading, error) {
 	r := footprint.Reading{}
 	for place := range s.m.rooms {
-		r[place] = s.m.base + uint64(s.k)*s.m.each + s.grown
+		r[place] = s.m.base + uint64(s.k)*s.m.each + s.grown.Load()
 	}
 	return r, nil
 }
@@ -55,7 +56,7 @@ func (s *exactServer) Warm(context.Context) (footprint.Proof, error) { return s.
 func (s *exactServer) Stress(context.Context, int) error {
 	for range 30 {
 		time.Sleep(100 * time.Millisecond)
-		s.grown += s.m.grows / 10
+		s.grown.Add(s.m.grows / 10)
 	}
 	return nil
 }
