@@ -57,8 +57,10 @@ func (v *validator) noEffectOnEnsemble() {
 }
 
 // unread reports a field that is set and has no effect.
+// unread reports a field that is set. Where the text is known, a field that is not in it was added by
+// the search for the backend, and is not the author's.
 func (v *validator) unread(path string, set bool, why string) {
-	if set {
+	if set && (v.pos == nil || v.Has(path)) {
 		v.add(ruleNoEffect, path, "remove it", "%s has no effect: %s", path, why)
 	}
 }

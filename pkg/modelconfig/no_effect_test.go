@@ -2,6 +2,7 @@ package modelconfig_test
 
 import (
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -55,4 +56,14 @@ model_transaction_policy { decoupled: true } input { allow_ragged_batch: true op
 			require.Equal(t, test.want, got)
 		})
 	}
+}
+
+// TestNoEffectOfDetection: what the search for the backend adds is not the author's.
+func TestNoEffectOfDetection(t *testing.T) {
+	t.Parallel()
+	c, err := modelconfig.Parse("config.pbtxt", []byte(`ensemble_scheduling { step { model_name: "a" } }`))
+	require.NoError(t, err)
+	require.NoError(t, c.Detect("e", fstest.MapFS{"1/model.onnx": {}}))
+	require.Equal(t, "model.onnx", c.DefaultModelFilename)
+	require.Empty(t, c.NoEffect())
 }

@@ -35,13 +35,10 @@ func (r *run) parameters() {
 	}
 }
 
-// noEffect reports the fields of the text that a load accepts and the server does not read. What the
-// search for the backend added is not the author's.
+// noEffect reports the fields that a load accepts and the server does not read.
 func (r *run) noEffect() {
 	for _, f := range r.config.NoEffect() {
-		if r.written.Has(f.Path) {
-			r.add(ruleNoEffect, f.Path, f.Msg, f.Hint)
-		}
+		r.add(ruleNoEffect, f.Path, f.Msg, f.Hint)
 	}
 }
 
