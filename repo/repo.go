@@ -203,7 +203,7 @@ func (m *Model) Sibling(name string) (Model, bool) {
 		return Model{}, false
 	}
 	dir := filepath.Join(m.Repository, name)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	if is, err := isModel(dir); err != nil || !is {
 		return Model{}, false
 	}
 	s, err := open(dir)

@@ -2,6 +2,8 @@ package cost
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -134,11 +136,22 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
+// write writes a curve in the JSON form that Read documents.
+func write(w io.Writer, model string, c *Curve) error {
+	f := file{Model: model}
+	for _, p := range c.Points() {
+		f.Curve = append(f.Curve, record{p.Batch, float64(p.Time) / float64(time.Microsecond), p.Instances, p.Executions})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(f)
+}
+
 func TestWriteAndRead(t *testing.T) {
 	t.Parallel()
 	c := curve(t, Point{Batch: 1, Time: 2 * ms}, Point{Batch: 8, Time: 4 * ms, Instances: 2, Executions: 5})
 	var b bytes.Buffer
-	require.NoError(t, Write(&b, "m", c))
+	require.NoError(t, write(&b, "m", c))
 	points, err := Read(&b, "")
 	require.NoError(t, err)
 	require.Equal(t, c, curve(t, points...))

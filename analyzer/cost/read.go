@@ -179,14 +179,3 @@ func (r *record) set(column, cell string) error {
 	}
 	return nil
 }
-
-// Write writes a curve in JSON.
-func Write(w io.Writer, model string, c *Curve) error {
-	f := file{Model: model}
-	for _, p := range c.Points() {
-		f.Curve = append(f.Curve, record{p.Batch, float64(p.Time) / float64(time.Microsecond), p.Instances, p.Executions})
-	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(f)
-}

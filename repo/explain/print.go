@@ -24,23 +24,6 @@ func (p Page) Text() string {
 	return b.String()
 }
 
-// Markdown returns the page as a document.
-func (p Page) Markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s\n\n", p.ID, p.Doc)
-	fmt.Fprintf(&b, "%s\n\n", wrap("Severity: "+p.Severity.String()+". "+p.Why, 100))
-	fmt.Fprintf(&b, "%s\n", wrap("**Correction:** "+p.Correction+".", 100))
-	for _, e := range p.examples() {
-		fmt.Fprintf(&b, "\n## %s\n", e.title)
-		for _, f := range e.files {
-			fmt.Fprintf(&b, "\n%s:\n\n```%s\n%s\n```\n", markdownCaption(f), language(f.Name), strings.TrimRight(f.Text, "\n"))
-		}
-	}
-	fmt.Fprintf(&b, "\nTo keep one place as it is, write `# triton-lint: ignore %s REASON` above it\n([more](../repo.md#exceptions)). "+
-		"[All rules](../rules.md)\n", p.ID)
-	return b.String()
-}
-
 type example struct {
 	title string
 	files []File
@@ -72,25 +55,8 @@ func caption(f File) string {
 	return f.Name
 }
 
-func markdownCaption(f File) string {
-	if c := caption(f); c != f.Name {
-		return "`" + f.Name + "`, a graph with"
-	}
-	return "`" + f.Name + "`"
-}
-
 func isGraph(text string) bool {
 	return strings.HasPrefix(text, "input ") || strings.HasPrefix(text, "output ")
-}
-
-func language(name string) string {
-	switch path.Ext(name) {
-	case ".pbtxt":
-		return "textproto"
-	case ".py":
-		return "python"
-	}
-	return "text"
 }
 
 // plain returns a text without the marks of code in Markdown.
@@ -112,16 +78,6 @@ func wrap(text string, columns int) string {
 		}
 		b.WriteString(word)
 		column += len(word)
-	}
-	return b.String()
-}
-
-// Table returns the rows of a table of rules in Markdown, with links to their pages.
-func Table(list []Page) string {
-	var b strings.Builder
-	b.WriteString("| Rule | Severity | Requirement | Correction |\n|---|---|---|---|\n")
-	for _, p := range list {
-		fmt.Fprintf(&b, "| [%s](rules/%s.md) | %s | %s | %s |\n", p.ID, p.ID, p.Severity, p.Doc, p.Correction)
 	}
 	return b.String()
 }

@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -132,18 +131,8 @@ func has(models []repo.Model, name string) bool {
 
 // sibling returns the model of a name in the repository of the model in a directory.
 func sibling(dir, name string) (repo.Model, bool) {
-	if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) {
-		return repo.Model{}, false
-	}
-	path := filepath.Join(filepath.Dir(dir), name)
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return repo.Model{}, false
-	}
-	models, err := repo.Open(path)
-	if err != nil || len(models) != 1 || models[0].Dir != path {
-		return repo.Model{}, false
-	}
-	return models[0], true
+	m := repo.Model{Repository: filepath.Dir(dir)} // a model without a version has none of its own yet
+	return m.Sibling(name)
 }
 
 // diagnostic returns a finding in the form of the protocol. One about a file or a folder of the model

@@ -105,15 +105,6 @@ func describer(file string) (func(string) (*described, error), error) {
 	return treesDescriber(file)
 }
 
-// Write makes the model directory for a file.
-func Write(file string, o Options) (Result, error) {
-	m, err := Read(file, o)
-	if err != nil {
-		return Result{}, err
-	}
-	return m.Write(o)
-}
-
 // Write makes the model directory.
 func (m *Model) Write(o Options) (Result, error) {
 	dir := filepath.Join(o.Output, m.name)
