@@ -119,10 +119,10 @@ func (l ProcessLauncher) await(ctx context.Context, c *child, model string) erro
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for polls := 0; !ready(ctx, wanted); {
+	for polls := 0; !Answers(ctx, wanted); {
 		// Servers open their ports after loading the models, so if the model of a live
 		// server is not ready now, it never will be.
-		if model != "" && ready(ctx, live) {
+		if model != "" && Answers(ctx, live) {
 			if polls++; polls > maxPollsWithoutModel {
 				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastOutput())
 			}
@@ -141,7 +141,8 @@ func (l ProcessLauncher) await(ctx context.Context, c *child, model string) erro
 	return nil
 }
 
-func ready(ctx context.Context, url string) bool {
+// Answers reports whether a GET of a health endpoint is answered with 200.
+func Answers(ctx context.Context, url string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return false

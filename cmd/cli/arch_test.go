@@ -167,7 +167,7 @@ var mayImport = map[string]string{
 	"analyzer/load/external":      "analyzer/load analyzer/metric",
 	"analyzer/monitor":            "analyzer analyzer/metric pkg/gpu",
 	"analyzer/launch":             "analyzer",
-	"analyzer/launch/docker":      "analyzer/launch analyzer/metric analyzer/monitor",
+	"analyzer/launch/docker":      "analyzer analyzer/launch analyzer/metric analyzer/monitor",
 	"analyzer/checkpoint":         "analyzer/load analyzer/metric analyzer/trial analyzer/variant pkg/inferencepb",
 	"analyzer/profile":            "analyzer/checkpoint analyzer/footprint/oom analyzer/launch analyzer/load analyzer/metric analyzer/monitor analyzer/settings analyzer/trial analyzer/variant pkg/client pkg/gpu pkg/inferencepb pkg/modelconfig",
 	"analyzer/report/plot":        "",

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"triton/analyzer"
 	"triton/analyzer/launch"
 	"triton/analyzer/metric"
 	"triton/analyzer/monitor"
@@ -102,7 +103,7 @@ func (l Launcher) await(ctx context.Context, c *container) error {
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for !ready(ctx, "http://"+c.Endpoints().HTTP+"/v2/health/ready") {
+	for !analyzer.Answers(ctx, "http://"+c.Endpoints().HTTP+"/v2/health/ready") {
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -115,19 +116,6 @@ func (l Launcher) await(ctx context.Context, c *container) error {
 		}
 	}
 	return nil
-}
-
-func ready(ctx context.Context, url string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
 }
 
 // container is a running server.

@@ -39,9 +39,25 @@ with batch and time_us as CSV or JSON. Lists are given as 1,4,8 or 1:4 or 2:8:2.
   triton analyze simulate --curve curve.json --trace recorded.jsonl --speed 2 --output csv -o out.csv`,
 		Args: noArguments,
 	}
-	f := flags.New(p, "analyze simulate", cmd.Flags())
+	a.finish(p, cmd, a.bindSimulate, func(w *work) error {
+		loads, err := a.loads(w)
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: err}
+		}
+		r, err := sweep(w, loads)
+		if err != nil {
+			return &process.ExitError{Code: process.Usage, Err: err}
+		}
+		return w.targets.Write(p, func(out io.Writer, form string) error { return r.write(out, form) })
+	})
+	return cmd
+}
+
+// finish adds the flags of both commands and those of one of them, and what a valid command line runs.
+func (a *arguments) finish(p process.Process, cmd *cobra.Command, own func(*flags.Set), run func(*work) error) {
+	f := flags.New(p, "analyze "+cmd.Name(), cmd.Flags())
 	a.bind(f)
-	a.bindSimulate(f)
+	own(f)
 	a.complete(cmd)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -52,17 +68,8 @@ with batch and time_us as CSV or JSON. Lists are given as 1,4,8 or 1:4 or 2:8:2.
 		if err != nil {
 			return &process.ExitError{Code: process.Usage, Err: err}
 		}
-		loads, err := a.loads(w)
-		if err != nil {
-			return &process.ExitError{Code: process.Usage, Err: err}
-		}
-		r, err := sweep(w, loads)
-		if err != nil {
-			return &process.ExitError{Code: process.Usage, Err: err}
-		}
-		return w.targets.Write(p, func(out io.Writer, form string) error { return r.write(out, form) })
+		return run(w)
 	}
-	return cmd
 }
 
 func noArguments(_ *cobra.Command, args []string) error {
@@ -106,19 +113,7 @@ The exit code is 0 when the target can be held, and 1 when no setting holds it.`
   triton analyze capacity --curve curve.json --rate 2000 --p99 50ms --max-batch-size 8,16,32 --queue-delay 0,2ms`,
 		Args: noArguments,
 	}
-	f := flags.New(p, "analyze capacity", cmd.Flags())
-	a.bind(f)
-	a.bindCapacity(f)
-	a.complete(cmd)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
-	cmd.RunE = func(*cobra.Command, []string) error {
-		if err := f.FillCommand(""); err != nil {
-			return err
-		}
-		w, err := a.work()
-		if err != nil {
-			return &process.ExitError{Code: process.Usage, Err: err}
-		}
+	a.finish(p, cmd, a.bindCapacity, func(w *work) error {
 		r, err := a.answer(w)
 		if err != nil {
 			return &process.ExitError{Code: process.Usage, Err: err}
@@ -130,7 +125,7 @@ The exit code is 0 when the target can be held, and 1 when no setting holds it.`
 			return &process.ExitError{Code: process.Failure, Err: errors.New("no setting holds the target: " + r.answers[0].Reason)}
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 
