@@ -8,4 +8,3 @@ func Write(file string, o Options) (Result, error) {
 	}
 	return m.Write(o)
 }
-
