@@ -12,6 +12,9 @@ export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 ifeq ($(shell go env GOOS),linux)
 LDFLAGS += -extldflags=-Wl,-z,lazy
 endif
+# gRPC's trace pages would bring in the templates of the standard library, and with them a
+# quarter more of a program (pkg/ui/webpage).
+TAGS     = grpcnotrace
 MODELS  ?= models
 DEMO_PORT ?= 8000
 
@@ -34,7 +37,7 @@ help: ## this list
 .PHONY: build
 build: ## build bin/triton
 	@mkdir -p bin
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/triton ./cmd/triton
+	go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/triton ./cmd/triton
 
 .PHONY: onnxruntime
 onnxruntime: ## get the pinned, hash-checked ONNX Runtime library into lib/
@@ -47,6 +50,7 @@ demo: build onnxruntime ## build, make the example models, serve them, measure r
 
 .PHONY: test
 test: build onnxruntime redis $(VENV)/.stamp ## everything: unit, race, no-cgo, other systems, real ONNX Runtime, real Python clients
+	@deploy/size.sh bin/triton
 	CGO_ENABLED=0 go build ./...
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build ./...

@@ -3,11 +3,14 @@ package ui
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	g "maragu.dev/gomponents"
+	"maragu.dev/gomponents/html"
+
+	"triton/pkg/ui/webpage"
 )
 
 // Document is a table with lines of text below it, for a file.
@@ -80,12 +83,34 @@ func markdownTable(b *strings.Builder, d Document) {
 	}
 }
 
-//go:embed document.html
-var page string
-
-var pageTemplate = template.Must(template.New("document").Funcs(template.FuncMap{
-	"right": func(columns []Column, i int) bool { return columns[i].Align == Right },
-}).Parse(page))
+//go:embed document.css
+var documentStyle string
 
 // WriteHTML writes a document as one page that needs no other file.
-func WriteHTML(w io.Writer, d Document) error { return pageTemplate.Execute(w, d) }
+func WriteHTML(w io.Writer, d Document) error {
+	return webpage.Write(w, webpage.Head{Title: d.Title, Style: documentStyle},
+		html.Main(webpage.Lines(
+			html.H1(g.Text(d.Title)),
+			g.Iff(len(d.Rows) > 0, func() g.Node { return webpage.Scroll("table", d.Title, d.table()) }),
+			g.Iff(len(d.Notes) > 0, func() g.Node {
+				return html.Ul(webpage.Lines(g.Map(d.Notes, func(s string) g.Node { return html.Li(g.Text(s)) })...))
+			}),
+		)))
+}
+
+func (d Document) table() g.Node {
+	right := func(column int) g.Node { return g.If(d.Columns[column].Align == Right, html.Class("right")) }
+	var heads g.Group
+	var rows []g.Node
+	for i, c := range d.Columns {
+		heads = append(heads, webpage.ColumnHead(right(i), g.Text(c.Title)))
+	}
+	for _, row := range d.Rows {
+		var cells []g.Node
+		for i, cell := range row {
+			cells = append(cells, html.Td(right(i), g.Text(cell)))
+		}
+		rows = append(rows, html.Tr(cells...))
+	}
+	return webpage.Table(heads, rows)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"html"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -121,7 +122,7 @@ func TestPages(t *testing.T) {
 				require.NotContains(t, text, forbidden, name)
 			}
 			require.Contains(t, text, `<html lang="en">`)
-			require.Contains(t, text, "default-src 'none'")
+			require.Contains(t, html.UnescapeString(text), "default-src 'none'")
 			seen := map[string]bool{}
 			for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(text, -1) {
 				require.False(t, seen[id[1]], "%s has the ID %s twice", name, id[1])

@@ -3,37 +3,102 @@ package page
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 
-	"triton/analyzer/report/plot"
-)
+	g "maragu.dev/gomponents"
+	"maragu.dev/gomponents/html"
 
-//go:embed page.html
-var pageText string
+	"triton/analyzer/report/plot"
+	"triton/pkg/ui/webpage"
+)
 
 //go:embed page.css
 var pageStyle string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"isHeading":   func(b Block) bool { _, ok := b.(Heading); return ok },
-	"isParagraph": func(b Block) bool { _, ok := b.(Paragraph); return ok },
-	"isChartText": func(b Block) bool { _, ok := b.(ChartText); return ok },
-	"isList":      func(b Block) bool { _, ok := b.(List); return ok },
-	"isCharts":    func(b Block) bool { _, ok := b.(Charts); return ok },
-	"isTable":     func(b Block) bool { _, ok := b.(Table); return ok },
-	"text":        func(p Paragraph) Text { return Text(p) },
-	// The drawing escapes the names in it.
-	"svg": func(f Figure, block, i int) template.HTML {
-		return template.HTML(plot.Inline(f.Chart, fmt.Sprintf("plot-%d-%d", block, i)))
-	},
-	"number": func(t Table, i int) bool { return t.Columns[i].Number },
-}).Parse(pageText))
-
 // WriteHTML writes a page that needs no other file: its policy allows none, and no scripts.
 func (p *Page) WriteHTML(w io.Writer) error {
-	return pageTemplate.Execute(w, struct {
-		*Page
-		Style template.CSS
-	}{p, template.CSS(pageStyle + plot.Style)})
+	head := webpage.Head{
+		Title: p.Title, Policy: "default-src 'none'; style-src 'unsafe-inline'", Schemes: "light dark", Style: pageStyle + plot.Style,
+	}
+	if p.Subtitle != "" {
+		head.Title += ": " + p.Subtitle
+	}
+	var blocks []g.Node
+	for i, b := range p.Blocks {
+		blocks = append(blocks, blockHTML(b, i))
+	}
+	return webpage.Write(w, head,
+		html.Header(webpage.Lines(
+			html.H1(g.Text(p.Title)),
+			g.If(p.Subtitle != "", html.P(html.Class("subtitle"), g.Text(p.Subtitle))),
+			g.If(p.Program != "", html.P(html.Class("program"), g.Text("Written by "+p.Program+"."))),
+		)),
+		html.Main(webpage.Lines(blocks...)))
+}
+
+// blockHTML returns the i-th block of a page.
+func blockHTML(b Block, i int) g.Node {
+	switch b := b.(type) {
+	case Heading:
+		return html.H2(g.Text(string(b)))
+	case Paragraph:
+		return html.P(textHTML(Text(b)))
+	case ChartText:
+		return html.P(g.Text(string(b)))
+	case List:
+		return html.Ul(webpage.Lines(g.Map(b, func(t Text) g.Node { return html.Li(textHTML(t)) })...))
+	case Charts:
+		return chartsHTML(b, i)
+	case Table:
+		return tableHTML(b)
+	}
+	return nil
+}
+
+func textHTML(t Text) g.Node {
+	return g.Map(t, func(s Span) g.Node {
+		if s.Bold {
+			return html.Strong(g.Text(s.Text))
+		}
+		return g.Text(s.Text)
+	})
+}
+
+func chartsHTML(charts Charts, block int) g.Node {
+	class := "charts"
+	if len(charts) > 1 {
+		class = "charts two"
+	}
+	var figures []g.Node
+	for i, f := range charts {
+		figures = append(figures, html.Figure(webpage.Lines(
+			// The drawing escapes the names in it.
+			webpage.Scroll("scroll", f.Caption, g.Raw(plot.Inline(f.Chart, fmt.Sprintf("plot-%d-%d", block, i)))),
+			html.FigCaption(g.Text(f.Caption)),
+		)))
+	}
+	return html.Div(html.Class(class), webpage.Lines(figures...))
+}
+
+func tableHTML(t Table) g.Node {
+	number := func(column int) g.Node { return g.If(t.Columns[column].Number, html.Class("number")) }
+	var heads g.Group
+	var rows []g.Node
+	for i, c := range t.Columns {
+		heads = append(heads, webpage.ColumnHead(number(i), g.Text(c.Title),
+			g.If(c.Own, html.Abbr(html.Title("not in reports of Model Analyzer"), g.Text("*")))))
+	}
+	for _, row := range t.Rows {
+		var cells []g.Node
+		for i, cell := range row {
+			if i == 0 {
+				cells = append(cells, webpage.RowHead(textHTML(cell)))
+			} else {
+				cells = append(cells, html.Td(number(i), textHTML(cell)))
+			}
+		}
+		rows = append(rows, html.Tr(cells...))
+	}
+	caption := html.Caption(html.Span(g.Text(t.Caption)))
+	return webpage.Scroll("scroll", t.Caption, webpage.Table(heads, rows, caption))
 }

@@ -1,0 +1,154 @@
+package chart
+
+import (
+	_ "embed" // the controls of the charts
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	"maragu.dev/gomponents/html"
+
+	"triton/pkg/ui/webpage"
+)
+
+// The script fills the charts and their controls.
+//
+//go:embed charts.html
+var chartsHTML string
+
+func runsHTML(runs []runView) g.Node {
+	var rows []g.Node
+	for i := range runs {
+		r := &runs[i]
+		rows = append(rows, html.Tr(webpage.RowHead(g.Text(r.Name)),
+			webpage.Cells(r.Model, r.Measured, r.Program, r.Machine, r.Settings)))
+	}
+	return html.Section(webpage.Lines(
+		html.H2(html.ID("runs"), g.Text("Runs")),
+		table("Runs", webpage.Heads("Run", "Model", "Measured", "By", "Client machine", "Settings"), rows),
+	))
+}
+
+func table(label string, heads g.Node, rows []g.Node) g.Node {
+	return webpage.Scroll("scroll", label, webpage.Table(heads, rows))
+}
+
+func runHTML(r runView) g.Node {
+	if len(r.Levels) == 0 {
+		return html.Section(webpage.Lines(html.H2(g.Text(r.Name)), html.P(g.Text("No level was measured."))))
+	}
+	parts := []g.Node{html.H2(g.Text(r.Name)), html.H3(g.Text("Throughput and latency")), r.latencies()}
+	if r.HasServer {
+		parts = append(parts, html.H3(g.Text("Where the time of a request goes")), r.legend(), r.server())
+	}
+	if r.HasBatches {
+		parts = append(parts, html.H3(g.Text("Batch sizes that the server executed")), r.batches())
+	}
+	return html.Section(webpage.Lines(append(parts,
+		details("Latency over time: table", r.moments()),
+		details("Distribution of latencies: table", r.buckets()))...))
+}
+
+func details(summary string, content g.Node) g.Node {
+	return html.Details(webpage.Lines(html.Summary(g.Text(summary)), content))
+}
+
+// heads are the column heads of a table with a row for each level, or more.
+func (r *runView) heads(titles ...string) g.Node {
+	return webpage.Heads(append([]string{"Batch size", r.LoadName}, titles...)...)
+}
+
+// row begins with the batch size and the load of a level.
+func (l *levelView) row(cells ...g.Node) g.Node {
+	return html.Tr(append([]g.Node{html.Td(g.Text(l.Batch)), webpage.RowHead(g.Text(l.Load))}, cells...)...)
+}
+
+// eachLevel returns the rows of all levels.
+func (r *runView) eachLevel(rows func(l *levelView) []g.Node) []g.Node {
+	var all []g.Node
+	for i := range r.Levels {
+		all = append(all, rows(&r.Levels[i])...)
+	}
+	return all
+}
+
+func (r *runView) percentileTitles(before ...string) []string {
+	for _, p := range r.Percentiles {
+		before = append(before, "p"+p)
+	}
+	return before
+}
+
+func (r *runView) latencies() g.Node {
+	heads := r.heads(append(r.percentileTitles("Inferences/s", "Requests", "Average"), "Note")...)
+	return table("Throughput and latency, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
+		cells := g.Group{
+			webpage.Cells(l.Throughput, strconv.Itoa(l.Requests), l.Avg),
+			g.Map(l.Percentiles, percentileHTML),
+			html.Td(html.Class("text"), g.Text(l.Note)),
+		}
+		return []g.Node{l.row(cells)}
+	}))
+}
+
+func percentileHTML(p percentileView) g.Node {
+	if !p.Few {
+		return html.Td(g.Text(p.Text))
+	}
+	return html.Td(html.Class("few"), html.Title("too few requests for this percentile"),
+		g.Text(p.Text), html.Span(html.Class("note"), g.Text(" (few)")))
+}
+
+func (r *runView) legend() g.Node {
+	return html.P(html.Class("legend"), g.Map(r.Parts, func(p part) g.Node {
+		return g.Group{html.Span(html.I(p.class(), html.Aria("hidden", "true")), g.Text(p.Name)), g.Text(" ")}
+	}))
+}
+
+func (p part) class() g.Node { return html.Class("part" + strconv.Itoa(p.Class)) }
+
+func (r *runView) server() g.Node {
+	titles := make([]string, 0, len(r.Parts)+1)
+	for _, p := range r.Parts {
+		titles = append(titles, p.Name)
+	}
+	return table("Where the time of a request goes, "+r.Name, r.heads(append(titles, "Shares")...), r.eachLevel(func(l *levelView) []g.Node {
+		if len(l.Parts) == 0 {
+			return nil
+		}
+		return []g.Node{l.row(
+			g.Map(l.Parts, func(p part) g.Node { return html.Td(g.Text(p.Text)) }),
+			html.Td(html.Span(html.Class("bar"), html.Aria("hidden", "true"), g.Map(l.Parts, func(p part) g.Node { return html.I(p.class(), width(p.Percent)) }))),
+		)}
+	}))
+}
+
+// width is the length of a bar.
+func width(percent string) g.Node { return html.Style("width:" + percent + "%") }
+
+func (r *runView) batches() g.Node {
+	heads := r.heads("Executed", "Executions", "Share", "Compute")
+	return table("Batch sizes that the server executed, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
+		return g.Map(l.Executed, func(e executedView) g.Node {
+			bar := html.Span(html.Class("bar"), html.Aria("hidden", "true"), html.I(html.Class("part0"), width(e.Percent)))
+			return l.row(webpage.Cells(strconv.FormatUint(e.Size, 10), strconv.FormatUint(e.Executions, 10)),
+				html.Td(html.Class("share"), bar, g.Text(" "+e.Percent+" %")), webpage.Cells(e.Compute))
+		})
+	}))
+}
+
+func (r *runView) moments() g.Node {
+	heads := r.heads(r.percentileTitles("From s", "For s", "Requests", "Average")...)
+	return table("Latency over time, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
+		return g.Map(l.Moments, func(m momentView) g.Node {
+			return l.row(webpage.Cells(m.Start, m.Duration, strconv.Itoa(m.Requests), m.Avg), webpage.Cells(m.Percentiles...))
+		})
+	}))
+}
+
+func (r *runView) buckets() g.Node {
+	return table("Distribution of latencies, "+r.Name, r.heads("From", "To", "Requests"), r.eachLevel(func(l *levelView) []g.Node {
+		return g.Map(l.Buckets, func(b bucketView) g.Node {
+			return l.row(webpage.Cells(b.Low, b.High, strconv.FormatUint(b.Count, 10)))
+		})
+	}))
+}
