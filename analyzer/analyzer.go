@@ -71,6 +71,15 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Check returns what is wrong with the configuration or with the model, before any server starts.
+func (c Config) Check() error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	_, err := findModel(c.Model, c.Repositories)
+	return err
+}
+
 // Launcher starts servers.
 type Launcher interface {
 	// Launch returns when the server is ready, or an error with the server's last

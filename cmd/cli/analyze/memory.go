@@ -76,25 +76,28 @@ could be started, 130 interrupted (what was measured is still reported).`,
 func measureModels(ctx context.Context, p process.Process, a *arguments, models []string) error {
 	ctx, stop := p.Interruptible(ctx)
 	defer stop()
-	var results []*analyzer.Result
-	var targets output.Targets
-	for _, model := range models {
+	targets, err := a.result.Targets(memoryForms)
+	if err == nil {
+		err = targets.Check()
+	}
+	if err != nil {
+		return &process.ExitError{Code: process.Usage, Err: err}
+	}
+	all := make([]*options, len(models))
+	for i, model := range models {
 		a.model = strings.TrimSpace(model)
-		o, err := a.options()
-		if err != nil {
+		if all[i], err = a.options(); err != nil {
 			return &process.ExitError{Code: process.Usage, Err: err}
 		}
-		if len(results) == 0 {
-			if targets, err = a.result.Targets(memoryForms); err == nil {
-				err = targets.Check()
-			}
-			if err != nil {
-				return &process.ExitError{Code: process.Usage, Err: err}
-			}
+		if err := all[i].Check(); err != nil {
+			return err // now, and not after the models before it
 		}
-		o.MemoryOnly = true
-		if len(models) > 1 {
-			fmt.Fprintf(p.Stderr, "model %s\n", a.model)
+		all[i].MemoryOnly = true
+	}
+	var results []*analyzer.Result
+	for _, o := range all {
+		if len(all) > 1 {
+			fmt.Fprintf(p.Stderr, "model %s\n", o.Model)
 		}
 		r, err := analyze(ctx, p, o)
 		if err != nil {

@@ -54,14 +54,15 @@ func analyze(ctx context.Context, p process.Process, o *options) (*analyzer.Resu
 		"--log-info=false", // so that the last lines of the log are about the failure
 	}
 	command = append(command, executionFlags...)
-	log := &progress{w: p.Stderr, total: o.Space.Points()}
-	return analyzer.Run(ctx, o.Config, analyzer.Deps{
+	log := startProgress(p.Stderr, p.StderrTerminal && p.Getenv("TERM") != "dumb", o)
+	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
 		Launcher: analyzer.ProcessLauncher{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
 		Loader:   loader{o.load, o.client},
 		Host:     analyzer.ProcFS{},
 		GPU:      view,
 		Observe:  log.observe,
 	})
+	return result, errors.Join(err, log.stop())
 }
 
 // failure returns the error of an analysis that measured nothing.
