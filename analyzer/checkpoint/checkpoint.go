@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"google.golang.org/protobuf/proto"
 
 	"triton/analyzer/load"
 	"triton/analyzer/metric"
@@ -41,6 +44,8 @@ type Trial struct {
 	Key     string
 	Options []load.Options // of the members
 	Result  trial.Result   // with a measurement; its proposal is not kept
+	// Foreign reports that Model Analyzer measured it.
+	Foreign bool
 }
 
 // New returns a state without trials.
@@ -54,6 +59,24 @@ func (s *State) Find(key string) (Trial, bool) {
 		}
 	}
 	return Trial{}, false
+}
+
+// Forget removes the trials of the variants of c that had other configurations, and returns how many:
+// the default variant of a model changes when its configuration is edited. Trials of Model Analyzer
+// stay, because it completes configurations in its own way and they are never the same.
+func (s *State) Forget(c trial.Config) int {
+	before := len(s.Trials)
+	s.Trials = slices.DeleteFunc(s.Trials, func(t Trial) bool {
+		return !t.Foreign && ModelsName(t.Result.Config) == ModelsName(c) && VariantsName(t.Result.Config) == VariantsName(c) && !sameConfigs(t.Result.Config, c)
+	})
+	return before - len(s.Trials)
+}
+
+func sameConfigs(a, b trial.Config) bool {
+	return slices.EqualFunc(a.Members, b.Members, func(x, y trial.Member) bool {
+		same := func(v, w trial.Variant) bool { return proto.Equal(v.Config, w.Config) }
+		return same(x.Variant, y.Variant) && slices.EqualFunc(x.Composing, y.Composing, same)
+	})
 }
 
 // Directory is a folder of checkpoints: 0.ckpt, 1.ckpt, one for each run.

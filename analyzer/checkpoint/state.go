@@ -101,7 +101,9 @@ func newMeasurement(t Trial, order int) measurement {
 	m := t.Result.Measurement
 	out := measurement{
 		Name: VariantsName(t.Result.Config), GPUs: recordsByGPU(m.GPUs),
-		Own: &own{order, m.Requests, m.Stable, m.Confidence, m.Duration},
+	}
+	if !t.Foreign {
+		out.Own = &own{order, m.Requests, m.Stable, m.Confidence, m.Duration}
 	}
 	for i, member := range t.Result.Config.Members {
 		out.Members = append(out.Members, memberMeasurements{member.Model, params(member.Load), records(m.Members[i], "")})
@@ -161,7 +163,7 @@ func (s *State) UnmarshalJSON(text []byte) error {
 				if err != nil {
 					return fmt.Errorf("measurement of %s, %s: %w", models, name, err)
 				}
-				t.Key = key
+				t.Key, t.Foreign = key, m.Own == nil
 				o := ordered{t, 0}
 				if m.Own != nil {
 					o.order = m.Own.Order

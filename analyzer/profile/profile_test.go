@@ -62,6 +62,27 @@ func TestRun(t *testing.T) {
 		"--collect-metrics --metrics-url=http://localhost:8002/metrics --metrics-interval=1", s.Trials[0].Key)
 }
 
+// The default variant is the user's own configuration. When that is edited, nothing that was
+// measured before is reused for it; the names of other variants stand for whole configurations.
+func TestResumeAfterEdit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "m")
+	w.proposals = []trial.Proposal{propose("m", 1, nil), propose("m", 2, nil), propose("m", 2, batch16)}
+	_, err := w.run()
+	require.NoError(t, err)
+	w.add("m", `name: "m" backend: "b" max_batch_size: 8 dynamic_batching {}`)
+	w.again()
+	r, err := w.run()
+	require.NoError(t, err)
+	require.Len(t, w.mu.runs, 3)
+	assert.Contains(t, w.mu.notices, "The configuration of m_config_default has changed; measurements of the checkpoint that are not used: 2")
+	assert.Equal(t, []string{"m_config_default 8", "m_config_default 16", "m_config_1 32"}, names(r.Models[0].Results))
+	w.again()
+	_, err = w.run()
+	require.NoError(t, err)
+	assert.Empty(t, w.mu.runs, "what was measured with the new configuration is reused")
+}
+
 // A second run measures only what is missing; its names go on where those of the first ended.
 func TestResume(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,9 @@ func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.
 		return failed(result, err), err
 	}
 	key := r.key(config, options)
+	if n := r.state.Forget(config); n > 0 {
+		r.notice(fmt.Sprintf("The configuration of %s has changed; measurements of the checkpoint that are not used: %d", checkpoint.VariantsName(config), n))
+	}
 	if known, ok := r.state.Find(key); ok {
 		r.notice("Existing measurement found for run config. Skipping profile")
 		result.Measurement = known.Result.Measurement
