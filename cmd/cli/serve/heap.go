@@ -12,6 +12,7 @@ const heapFloor = 32 << 20
 // onHeapFloor runs f while the heap holds the floor.
 func onHeapFloor(f func() error) error {
 	floor := make([]byte, heapFloor)
+	untouch(floor)
 	defer runtime.KeepAlive(floor)
 	return f()
 }
