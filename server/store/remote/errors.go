@@ -1,0 +1,13 @@
+package remote
+
+import "errors"
+
+// Errors of sources. A call that failed with one of these is not repeated.
+var (
+	// ErrNotFound: there is no such bucket, container, path or object.
+	ErrNotFound = errors.New("not found")
+	// ErrDenied: the credentials are missing, wrong or not sufficient.
+	ErrDenied = errors.New("access denied")
+	// ErrChanged: the object has other content than when it was listed.
+	ErrChanged = errors.New("the content was changed since it was listed")
+)
