@@ -20,7 +20,10 @@ type Object struct {
 	Tag string
 	// Digest is the SHA-256 of the content in lower-case hex, if the source knows it without
 	// reading the content; else empty.
-	Digest   string
+	Digest string
+	// MD5 is the MD5 of the content in lower-case hex, if the source knows it; else empty. It finds
+	// damage on the way, and proves nothing else.
+	MD5      string
 	Modified time.Time
 }
 
