@@ -34,6 +34,9 @@ func (r *Repository) Drain(ctx context.Context) error {
 		go func() { done <- r.closeVersion(ctx, v) }()
 	}
 	errs = append(errs, r.waitClosed(ctx, open, done)...)
+	if r.paths != nil {
+		errs = append(errs, r.paths.Close())
+	}
 	return errors.Join(append(errs, r.scratch.Remove())...)
 }
 

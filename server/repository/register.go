@@ -1,6 +1,14 @@
 package repository
 
-import "triton/pkg/status"
+import (
+	"context"
+	"time"
+
+	"triton/pkg/status"
+)
+
+// registerWait bounds how long a registration waits for the store of a path.
+const registerWait = 30 * time.Second
 
 // Register adds a repository path while the server runs, in explicit control. It loads
 // nothing. The names map folders to the names of their models; a folder that is not in names
@@ -9,19 +17,21 @@ func (r *Repository) Register(path string, names map[string]string) error {
 	switch {
 	case r.opts.Control != ControlExplicit:
 		return status.New(status.Unsupported, "repository registration is not allowed if model control mode is not EXPLICIT")
-	case r.local == nil:
+	case r.paths == nil:
 		return errNoPaths
 	}
-	return r.local.Register(path, names)
+	ctx, cancel := context.WithTimeout(r.life, registerWait)
+	defer cancel()
+	return r.paths.Register(ctx, path, names)
 }
 
 // Unregister removes a path that Register added. The models that were loaded from it
 // continue to serve.
 func (r *Repository) Unregister(path string) error {
-	if r.local == nil {
+	if r.paths == nil {
 		return errNoPaths
 	}
-	return r.local.Unregister(path)
+	return r.paths.Unregister(path)
 }
 
 var errNoPaths = status.New(status.Unsupported, "the model repository does not consist of directories, so no path can be registered")

@@ -22,8 +22,10 @@ import (
 // Options configure a Repository.
 type Options struct {
 	model.Options
-	// Paths are the directories whose subdirectories are models.
+	// Paths are the directories whose subdirectories are models. Open opens them; nil: all are
+	// on this machine.
 	Paths []string
+	Open  store.Opener
 	// Store has the models instead of Paths; nil: Paths have them.
 	Store layout.Store
 	// LoadThreads bounds how many versions load at the same time.
@@ -91,7 +93,7 @@ type Repository struct {
 	loading chan struct{} // has an element for each version that loads
 	polling sync.Mutex    // held by a poll
 	reader  layout.Reader
-	local   *store.Local                  // the reader's store if it is made of Paths, else nil
+	paths   *store.Paths                  // the reader's store if it is made of Paths, else nil
 	listed  atomic.Pointer[[]store.Model] // by the last listing without error
 	scratch store.Scratch
 
@@ -129,8 +131,11 @@ func New(o Options) *Repository {
 	o.Controller = r
 	r.builder = model.NewBuilder(o.Options)
 	if o.Store == nil {
-		r.local = store.NewLocal(o.Paths, o.Namespacing)
-		r.reader.Store = r.local
+		if o.Open == nil {
+			o.Open = store.OpenDir
+		}
+		r.paths = store.NewPaths(o.Paths, o.Namespacing, o.Open)
+		r.reader.Store = r.paths
 	}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r

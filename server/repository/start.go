@@ -42,8 +42,8 @@ func (r *Repository) start(ctx context.Context) error {
 
 // startupModels finds the startup models.
 func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []plan.Finding, error) {
-	if r.local != nil {
-		if err := r.local.Check(); err != nil {
+	if r.paths != nil {
+		if err := r.paths.Check(ctx); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 // Package store holds models: it lists them, identifies their content and gives local
-// directories with their files. Local is a store of directories on this machine; Scratch holds
-// the files that come with a load. It reads no configuration and loads nothing.
+// directories with their files. Paths is a store of repository paths, each a Place; OpenDir is the
+// place of a directory on this machine. Scratch holds the files that come with a load. It reads no
+// configuration and loads nothing.
 package store
 
 import "sync/atomic"
@@ -8,11 +9,15 @@ import "sync/atomic"
 // Model is a model as a store lists it.
 type Model struct {
 	ID ID
-	// Location is where the store keeps the model; for Local, the model's directory.
+	// Location is where the store keeps the model; for a directory of this machine, the model's directory.
 	Location string
 	// Ambiguous reports whether the store has several models of this ID. Location is the
 	// location of one of them.
 	Ambiguous bool
+
+	// Of a model of Paths.
+	place  Place
+	folder string
 }
 
 // Folder is a local directory with files of a model and a reference count. The last Release

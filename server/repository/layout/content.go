@@ -2,7 +2,6 @@ package layout
 
 import (
 	"context"
-	"path/filepath"
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
@@ -47,7 +46,7 @@ func (c *Content) ID() store.ID { return c.From.ID }
 func (c *Content) Ensemble() bool { return c.Config.GetEnsembleScheduling() != nil }
 
 // Origin returns where the store keeps a version.
-func (c *Content) Origin(v Version) string { return filepath.Join(c.From.Location, v.Name) }
+func (c *Content) Origin(v Version) string { return c.From.Location + "/" + v.Name }
 
 // Fetch returns a directory with one version. The caller holds it.
 func (c *Content) Fetch(ctx context.Context, s Store, version string) (*store.Folder, error) {

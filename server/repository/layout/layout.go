@@ -24,7 +24,7 @@ type Store interface {
 	Fetch(ctx context.Context, m store.Model, version string) (*store.Folder, error)
 }
 
-var _ Store = (*store.Local)(nil)
+var _ Store = (*store.Paths)(nil)
 
 // Reader reads the models of a store.
 type Reader struct {

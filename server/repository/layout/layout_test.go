@@ -15,13 +15,13 @@ import (
 
 // counted is a local store that counts the folders that are held.
 type counted struct {
-	*store.Local
+	*store.Paths
 	stamps, open int
 }
 
 func (s *counted) Stamp(ctx context.Context, m store.Model) (store.Stamp, error) {
 	s.stamps++
-	return s.Local.Stamp(ctx, m)
+	return s.Paths.Stamp(ctx, m)
 }
 
 func (s *counted) Fetch(_ context.Context, m store.Model, _ string) (*store.Folder, error) {
@@ -62,7 +62,7 @@ func newStore(t *testing.T, trees ...map[string]string) (s *counted, paths []str
 		}
 		paths = append(paths, dir)
 	}
-	return &counted{Local: store.NewLocal(paths, len(paths) > 1)}, paths
+	return &counted{Paths: store.NewLocal(paths, len(paths) > 1)}, paths
 }
 
 // TestParts: with namespacing, the model of a step is the one in the ensemble's own space, or
