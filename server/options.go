@@ -58,6 +58,7 @@ type Options struct {
 	Pool *tensor.Pool
 
 	Models      Models
+	Remote      Remote
 	Cache       Cache
 	RateLimiter RateLimiter
 	// ClientSharedMemory lets clients register shared memory.

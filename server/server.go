@@ -29,6 +29,7 @@ type Server struct {
 	gpus   gpus
 	cpus   int
 	cache  cache.Cache // nil: none
+	remote *remotes
 	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
@@ -87,6 +88,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
+	s.remote = &remotes{opts: &s.opts}
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
 			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
@@ -95,7 +97,7 @@ func New(o Options) (*Server, error) {
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
 			Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
-		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
+		Paths: o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed,

@@ -43,7 +43,7 @@ func (s *Server) stop(frontends []frontend) error {
 	<-drained
 	<-closed
 	<-each(last, func(f frontend) { f.close(ctx) })
-	err = errors.Join(err, s.tracer.Shutdown(s.drainCtx), s.regions.Close(), s.closeCache())
+	err = errors.Join(err, s.tracer.Shutdown(s.drainCtx), s.regions.Close(), s.closeCache(), s.remote.close())
 	switch {
 	case s.killed.Load():
 		return ErrKilled

@@ -110,7 +110,7 @@ func (b *Builder) Load(ctx context.Context, s Source) (*LoadedVersion, error) {
 	return b.build(s, func(v *LoadedVersion) error {
 		if b.opts.Cache != nil {
 			v.fingerprint = fingerprint.Observe(fingerprint.Files{
-				Dir: s.Folder.Dir, Version: s.Version, ConfigEntry: s.ConfigEntry,
+				Dir: s.Folder.Dir, Version: s.Version, ConfigEntry: s.ConfigEntry, Fixed: s.Folder.Fixed,
 				Libraries: s.Config.GetModelOperations().GetOpLibraryFilename(),
 			})
 		}

@@ -23,7 +23,11 @@ type Model struct {
 // Folder is a local directory with files of a model and a reference count. The last Release
 // returns it to its store. Hold and Release of a nil Folder have no effect.
 type Folder struct {
-	Dir  string
+	Dir string
+	// Fixed reports that nothing changes the files while the folder is held. Their inodes may
+	// change, because others link them.
+	Fixed bool
+
 	refs atomic.Int32
 	free func()
 }
@@ -33,6 +37,13 @@ type Folder struct {
 func NewFolder(dir string, free func()) *Folder {
 	f := &Folder{Dir: dir, free: free}
 	f.refs.Store(1)
+	return f
+}
+
+// NewFixedFolder returns a folder whose files nothing changes.
+func NewFixedFolder(dir string, free func()) *Folder {
+	f := NewFolder(dir, free)
+	f.Fixed = true
 	return f
 }
 

@@ -66,6 +66,20 @@ func walk(w io.Writer, path, name string, depth int, hashFile fileHasher) error 
 	return err
 }
 
+// hashTime returns the hasher that finds changes without reading the files.
+func (f *Fingerprint) hashTime() fileHasher {
+	if f.files.Fixed {
+		return hashModTime
+	}
+	return hashChangeTime
+}
+
+// hashModTime hashes the time at which the content of a file was written.
+func hashModTime(w io.Writer, _ string, info fs.FileInfo) error {
+	_, err := fmt.Fprintf(w, "%d\n", info.ModTime().UnixNano())
+	return err
+}
+
 // hashChangeTime hashes the time of the last change of a file, which it does not read.
 func hashChangeTime(w io.Writer, _ string, info fs.FileInfo) error {
 	_, err := fmt.Fprintf(w, "%d\n", store.Changed(info))

@@ -54,12 +54,14 @@ type Files struct {
 	Version     string   // the version's folder in Dir
 	ConfigEntry string   // the file or folder in Dir that has the configuration; it is not hashed
 	Libraries   []string // paths of the custom operators
+	// Fixed reports that nothing writes to the files, while their inodes may change.
+	Fixed bool
 }
 
 // Observe returns the fingerprint of a version that is about to be loaded from files.
 func Observe(files Files) *Fingerprint {
 	f := &Fingerprint{files: files}
-	f.before, f.err = f.sum(hashChangeTime)
+	f.before, f.err = f.sum(f.hashTime())
 	return f
 }
 
@@ -112,7 +114,7 @@ func (f *Fingerprint) compute() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	after, err := f.sum(hashChangeTime)
+	after, err := f.sum(f.hashTime())
 	if err != nil {
 		return "", err
 	}

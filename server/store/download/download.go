@@ -56,6 +56,13 @@ func New(o Options) *Downloader {
 	return &Downloader{o, make(chan struct{}, o.Streams)}
 }
 
+// Observed returns a downloader that shares the streams of d and tells retried about its failures.
+func (d *Downloader) Observed(retried func(object string, err error)) *Downloader {
+	other := *d
+	other.opts.Retried = retried
+	return &other
+}
+
 func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {

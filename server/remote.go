@@ -1,0 +1,126 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"triton/pkg/status"
+	"triton/server/repository"
+	"triton/server/store"
+	"triton/server/store/download"
+	"triton/server/store/filecache"
+	"triton/server/store/mirror"
+	"triton/server/store/remote"
+	"triton/server/store/remote/azure"
+	"triton/server/store/remote/gcs"
+	"triton/server/store/remote/s3"
+)
+
+// Remote configures repository paths on other machines.
+type Remote struct {
+	// CacheDirectory keeps downloaded files. It is made when the first such path is opened.
+	CacheDirectory string
+	// CacheSize is the number of bytes above which files that nothing uses are removed; 0: none are.
+	CacheSize int64
+	// Getenv returns variables with credentials and endpoints; nil: there are none.
+	Getenv func(name string) string
+}
+
+// schemes are the sources of remote repository paths.
+func schemes() remote.Schemes {
+	return remote.Schemes{"s3": s3.Open, "gs": gcs.Open, "as": azure.Open}
+}
+
+// remotes opens remote repository paths. They share a cache.
+type remotes struct {
+	opts *Options
+
+	mu         sync.Mutex
+	cache      *filecache.Cache // nil: no path was remote so far
+	downloader *download.Downloader
+	mirrors    []*mirror.Mirror
+}
+
+// open opens the place of a repository path.
+func (r *remotes) open(path string) (store.Place, error) {
+	if remote.Scheme(path) == "" {
+		return store.OpenDir(path)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.openCache(); err != nil {
+		return nil, err
+	}
+	getenv := r.opts.Remote.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	env := remote.Env{Getenv: getenv, Log: r.opts.Log}
+	env.Fetch = mirror.Fetcher(r.cache, r.downloader)
+	source, err := schemes().Open(path, env)
+	if err != nil {
+		return nil, status.New(status.InvalidArg, "%w", err)
+	}
+	m := mirror.New(source, mirror.Options{
+		Cache: r.cache, Download: r.downloader, Log: r.opts.Log,
+		KeepLast: r.opts.Models.Control == repository.ControlPoll,
+	})
+	r.mirrors = append(r.mirrors, m)
+	return m, nil
+}
+
+func (r *remotes) openCache() error {
+	if r.cache != nil {
+		return nil
+	}
+	dir := r.opts.Remote.CacheDirectory
+	if dir == "" {
+		return status.New(status.InvalidArg, "remote model repositories need a folder for downloaded files: set --repository-cache-directory")
+	}
+	c, err := filecache.Open(filecache.Options{Dir: dir, Limit: r.opts.Remote.CacheSize, Log: r.opts.Log})
+	if err != nil {
+		return status.New(status.Internal, "%w; choose another folder with --repository-cache-directory", err)
+	}
+	r.cache, r.downloader = c, download.New(download.Options{})
+	return nil
+}
+
+// stats returns the counters of all remote paths, sorted, and of the cache; nil without such paths.
+func (r *remotes) stats() (all []mirror.Stats, cache *filecache.Stats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cache == nil {
+		return nil, nil
+	}
+	seen := map[string]int{}
+	for _, m := range r.mirrors {
+		s := m.Stats()
+		if at, again := seen[s.Path]; again { // registered again: the counters go on
+			all[at] = all[at].Plus(s)
+			continue
+		}
+		seen[s.Path] = len(all)
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b mirror.Stats) int { return strings.Compare(a.Path, b.Path) })
+	c := r.cache.Stats()
+	return all, &c
+}
+
+// close closes the cache. The places are closed, and no folder of them is in use.
+func (r *remotes) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cache == nil {
+		return nil
+	}
+	err := r.cache.Close()
+	r.cache = nil
+	if errors.Is(err, os.ErrNotExist) { // somebody has removed the folder
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,34 @@
+package mirror
+
+import (
+	"context"
+	"os"
+
+	"triton/server/store/download"
+	"triton/server/store/filecache"
+	"triton/server/store/remote"
+)
+
+// Fetcher returns the function with which sources get the content of a whole object, see remote.Env.
+func Fetcher(cache *filecache.Cache, d *download.Downloader) func(context.Context, remote.Source, remote.Object) (*remote.File, error) {
+	return func(ctx context.Context, from remote.Source, o remote.Object) (*remote.File, error) {
+		b, err := cache.Get(ctx, want(from, o), func(ctx context.Context, f *os.File) error {
+			return d.Get(ctx, from, o, f, func(int) {})
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &remote.File{Path: b.Path, Digest: b.Digest, Free: b.Release}, nil
+	}
+}
+
+// Plus returns the counters of two mirrors of one path, of which other is the later one.
+func (s Stats) Plus(other Stats) Stats {
+	other.Bytes += s.Bytes
+	other.Seconds += s.Seconds
+	other.Listings += s.Listings
+	other.ListSeconds += s.ListSeconds
+	other.Failures += s.Failures
+	other.Retries += s.Retries
+	return other
+}

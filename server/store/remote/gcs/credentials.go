@@ -1,0 +1,76 @@
+package gcs
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+
+	"triton/server/store/remote"
+	"triton/server/store/remote/credential"
+)
+
+// readOnly is what tokens are good for.
+const readOnly = "https://www.googleapis.com/auth/devstorage.read_only"
+
+// connect returns the client, and reports whether its credentials were read now.
+func (s *source) connect(ctx context.Context) (c *http.Client, fresh bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client != nil {
+		return s.client, false, nil
+	}
+	tokens, err := s.tokens(ctx)
+	if err != nil {
+		return nil, true, fmt.Errorf("%w: %w", remote.ErrDenied, err)
+	}
+	s.client = &http.Client{Transport: s.http}
+	if tokens != nil {
+		s.client.Transport = &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: s.http}
+	}
+	return s.client, true, nil
+}
+
+// tokens returns the source of tokens for the path: of the credential file if there is one, else of
+// the key file that GOOGLE_APPLICATION_CREDENTIALS names, else of the user's or the machine's
+// account. It is nil if there is none: requests are anonymous.
+func (s *source) tokens(ctx context.Context) (oauth2.TokenSource, error) {
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Transport: s.http, Timeout: pageWait})
+	key := s.env.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
+	file, err := credential.Read(s.env.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if file != nil {
+		if key, err = credential.Match(file.GS, s.path); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case key != "":
+		return fromFile(ctx, key)
+	case s.endpoint != googleEndpoint || file != nil:
+		return nil, nil //nolint:nilnil // an emulator knows no accounts; an empty entry is anonymous
+	}
+	found, err := google.FindDefaultCredentials(ctx, readOnly)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // there are none
+	}
+	return found.TokenSource, nil
+}
+
+// fromFile returns the tokens of an account in a key file.
+func fromFile(ctx context.Context, path string) (oauth2.TokenSource, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	found, err := google.CredentialsFromJSON(ctx, text, readOnly)
+	if err != nil {
+		return nil, fmt.Errorf("the file %s is not a key of a Google account", path)
+	}
+	return found.TokenSource, nil
+}

@@ -1,0 +1,210 @@
+// Package gcs is the source of repository paths in Google Cloud Storage, over its JSON API.
+package gcs
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"triton/pkg/status"
+	"triton/server/store/remote"
+	"triton/server/store/remote/web"
+)
+
+// googleEndpoint is the endpoint of the service.
+const googleEndpoint = "https://storage.googleapis.com"
+
+// source is a path in a bucket.
+type source struct {
+	path, bucket, prefix string
+	endpoint             string
+	env                  remote.Env
+	http                 http.RoundTripper
+
+	mu     sync.Mutex
+	client *http.Client // nil: not made yet, or with credentials that were refused
+}
+
+// Open returns the source of a path gs://bucket/path. It makes no request.
+func Open(path string, env remote.Env) (remote.Source, error) {
+	parts := strings.FieldsFunc(strings.TrimPrefix(path, "gs://"), func(r rune) bool { return r == '/' })
+	if len(parts) == 0 || strings.ContainsAny(path, "\x00?#@") || strings.Contains(parts[0], ":") {
+		return nil, status.New(status.InvalidArg, "%q is not a path of Google Cloud Storage: it has the form gs://bucket/path", hidden(path))
+	}
+	s := &source{path: strings.TrimRight(path, "/"), bucket: parts[0], endpoint: googleEndpoint, env: env, http: web.NewTransport()}
+	if len(parts) > 1 {
+		s.prefix = strings.Join(parts[1:], "/") + "/"
+	}
+	if emulator := strings.TrimRight(env.Getenv("STORAGE_EMULATOR_HOST"), "/"); emulator != "" {
+		if !strings.Contains(emulator, "://") {
+			emulator = "http://" + emulator
+		}
+		s.endpoint = strings.TrimSuffix(emulator, "/storage/v1")
+	}
+	return s, nil
+}
+
+// hidden returns a path without what may be a password in it.
+func hidden(path string) string {
+	if _, rest, found := strings.Cut(path, "@"); found {
+		return "gs://...@" + rest
+	}
+	return path
+}
+
+// String returns the path.
+func (s *source) String() string { return s.path }
+
+// Close closes idle connections.
+func (s *source) Close() error {
+	web.CloseIdle(s.http)
+	return nil
+}
+
+// page is a part of a listing.
+type page struct {
+	Items []struct {
+		Name       string    `json:"name"`
+		Size       int64     `json:"size,string"`
+		Generation string    `json:"generation"`
+		MD5        string    `json:"md5Hash"`
+		Updated    time.Time `json:"updated"`
+	} `json:"items"`
+	Next string `json:"nextPageToken"`
+}
+
+// pageWait bounds a request for a page; maxPage bounds its bytes.
+const (
+	pageWait = time.Minute
+	maxPage  = 64 << 20
+)
+
+// List lists the bucket below the path.
+func (s *source) List(ctx context.Context) ([]remote.Object, error) {
+	var all []remote.Object
+	for token := ""; ; {
+		p, err := s.page(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range p.Items {
+			name, below := strings.CutPrefix(o.Name, s.prefix)
+			if !below {
+				return nil, fmt.Errorf("the store listed %q, which is not below %q", o.Name, s.prefix)
+			}
+			if name == "" {
+				continue
+			}
+			r := remote.Object{Name: name, Size: o.Size, Tag: o.Generation, Modified: o.Updated}
+			if sum, err := base64.StdEncoding.DecodeString(o.MD5); err == nil {
+				r.MD5 = hex.EncodeToString(sum)
+			}
+			all = append(all, r)
+		}
+		if token = p.Next; token == "" {
+			break
+		}
+	}
+	if len(all) == 0 && s.prefix != "" {
+		return nil, fmt.Errorf("%w: the bucket %s has no objects below %s", remote.ErrNotFound, s.bucket, s.prefix)
+	}
+	return all, nil
+}
+
+func (s *source) page(ctx context.Context, token string) (p page, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pageWait)
+	defer cancel()
+	q := url.Values{"prefix": {s.prefix}, "fields": {"items(name,size,generation,md5Hash,updated),nextPageToken"}}
+	if token != "" {
+		q.Set("pageToken", token)
+	}
+	resp, err := s.get(ctx, "/storage/v1/b/"+url.PathEscape(s.bucket)+"/o?"+q.Encode(), nil)
+	if err != nil {
+		return p, err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxPage)).Decode(&p); err != nil {
+		return p, fmt.Errorf("reading the listing: %w", err)
+	}
+	return p, nil
+}
+
+// Open reads a range of a generation of an object.
+func (s *source) Open(ctx context.Context, name, tag string, offset, length int64) (io.ReadCloser, error) {
+	q := url.Values{"alt": {"media"}, "generation": {tag}}
+	at := "/storage/v1/b/" + url.PathEscape(s.bucket) + "/o/" + url.PathEscape(s.prefix+name) + "?" + q.Encode()
+	resp, err := s.get(ctx, at, map[string]string{
+		"Range":           web.Range(offset, length),
+		"Accept-Encoding": "gzip", // the stored bytes, also of objects that are stored compressed
+	})
+	if errors.Is(err, remote.ErrNotFound) {
+		return nil, fmt.Errorf("%w: %w", remote.ErrChanged, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if got := resp.Header.Get("X-Goog-Generation"); got != "" && got != tag {
+		_ = resp.Body.Close()
+		return nil, remote.ErrChanged
+	}
+	return web.Ranged(resp, offset, length)
+}
+
+// get sends a request, and once again with newly read credentials if access is denied.
+func (s *source) get(ctx context.Context, at string, header map[string]string) (*http.Response, error) {
+	c, fresh, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.send(ctx, c, at, header)
+	if fresh || !errors.Is(err, remote.ErrDenied) {
+		return resp, err
+	}
+	s.forget(c)
+	if c, _, err = s.connect(ctx); err != nil {
+		return nil, err
+	}
+	return s.send(ctx, c, at, header)
+}
+
+func (s *source) send(ctx context.Context, c *http.Client, at string, header map[string]string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.endpoint+at, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range header {
+		r.Header.Set(k, v)
+	}
+	return web.Do(c, r, message)
+}
+
+// message returns the text of an error of the service.
+func message(body []byte) string {
+	var e struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &e) != nil {
+		return ""
+	}
+	return e.Error.Message
+}
+
+// forget drops a client whose credentials were refused.
+func (s *source) forget(c *http.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == c {
+		s.client = nil
+	}
+}

@@ -1,0 +1,133 @@
+// Package web has what the sources over HTTP share: a transport that notices silence, errors by
+// status, and ranges.
+package web
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"triton/server/store/remote"
+)
+
+// Limits of a connection.
+const (
+	dialWait   = 10 * time.Second
+	headerWait = 30 * time.Second
+	silence    = 60 * time.Second
+	idleConns  = 32
+)
+
+// NewTransport returns a transport whose connections do not wait forever. It uses the proxies of
+// the environment.
+func NewTransport() http.RoundTripper {
+	return watched{&http.Transport{
+		Proxy:       http.ProxyFromEnvironment,
+		DialContext: (&net.Dialer{Timeout: dialWait}).DialContext, TLSHandshakeTimeout: dialWait,
+		ResponseHeaderTimeout: headerWait, ExpectContinueTimeout: time.Second,
+		MaxIdleConns: idleConns, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: time.Minute,
+		DisableCompression: true, // sizes and ranges are those of the stored bytes
+		ForceAttemptHTTP2:  true,
+	}}
+}
+
+// CloseIdle closes the idle connections of a transport of NewTransport.
+func CloseIdle(t http.RoundTripper) {
+	if w, ok := t.(watched); ok {
+		w.CloseIdleConnections()
+	}
+}
+
+// watched closes bodies that give no bytes for a time.
+type watched struct{ *http.Transport }
+
+// RoundTrip sends a request.
+func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := w.Transport.RoundTrip(r)
+	if err == nil {
+		b := &body{ReadCloser: resp.Body}
+		b.timer = time.AfterFunc(silence, func() { _ = b.ReadCloser.Close() })
+		resp.Body = b
+	}
+	return resp, err
+}
+
+type body struct {
+	io.ReadCloser
+	timer *time.Timer
+}
+
+// Read reads and starts the time anew.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.timer.Reset(silence)
+	if err != nil {
+		b.timer.Stop()
+	}
+	return n, err
+}
+
+// Close closes the body.
+func (b *body) Close() error {
+	b.timer.Stop()
+	return b.ReadCloser.Close()
+}
+
+// maxError bounds what is read of the body of an error.
+const maxError = 4 << 10
+
+// Do sends a request and returns its response if the status is 200 or 206, else an error that has
+// the status and what message finds in the body.
+func Do(c *http.Client, r *http.Request, message func(body []byte) string) (*http.Response, error) {
+	resp, err := c.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // without it the status says enough
+	why := resp.Status
+	if m := message(text); m != "" {
+		why += ": " + m
+	}
+	return nil, StatusError(resp.StatusCode, why)
+}
+
+// StatusError returns the error of a response by its status.
+func StatusError(code int, why string) error {
+	switch code {
+	case http.StatusNotFound:
+		return fmt.Errorf("%w: %s", remote.ErrNotFound, why)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("%w: %s", remote.ErrDenied, why)
+	case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
+		return fmt.Errorf("%w: %s", remote.ErrChanged, why)
+	}
+	return fmt.Errorf("the store answered %s", why)
+}
+
+// Range returns the value of a header that asks for a range.
+func Range(offset, length int64) string { return fmt.Sprintf("bytes=%d-%d", offset, offset+length-1) }
+
+// Ranged returns the body of a response if it is the range that was asked for.
+func Ranged(resp *http.Response, offset, length int64) (io.ReadCloser, error) {
+	if resp.StatusCode == http.StatusOK {
+		if offset == 0 && (resp.ContentLength == length || resp.ContentLength < 0) {
+			return resp.Body, nil
+		}
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("the store sent all of the object, %d bytes, instead of %d bytes from %d", resp.ContentLength, length, offset)
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(resp.Header.Get("Content-Range"), "bytes "), "-")
+	if n, err := strconv.ParseInt(first, 10, 64); err != nil || n != offset {
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("the store sent the range %q instead of %d bytes from %d", resp.Header.Get("Content-Range"), length, offset)
+	}
+	return resp.Body, nil
+}
