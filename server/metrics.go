@@ -50,6 +50,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine)
 	f.registry.MustRegister(memoryCounters(s.pool)...)
+	f.registry.MustRegister(repositoryMetrics{s.remote})
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
 		f.registry.MustRegister(pythonMemory{b})
 	}

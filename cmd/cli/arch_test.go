@@ -188,6 +188,16 @@ var mayImport = map[string]string{
 	"repo/compare":                "pkg/inferencepb pkg/modelconfig",
 	"repo/suppress":               "repo pkg/modelconfig/cst",
 	"repo/explain":                "repo repo/lint repo/suppress pkg/spelling",
+
+	"server/store/download":          "server/store/remote",
+	"server/store/filecache":         "",
+	"server/store/mirror":            "server/store server/store/download server/store/filecache server/store/remote",
+	"server/store/remote":            "",
+	"server/store/remote/azure":      "server/store/remote server/store/remote/credential server/store/remote/web",
+	"server/store/remote/credential": "",
+	"server/store/remote/gcs":        "server/store/remote server/store/remote/credential server/store/remote/web",
+	"server/store/remote/s3":         "server/store/remote server/store/remote/credential server/store/remote/web",
+	"server/store/remote/web":        "server/store/remote",
 }
 
 // testsImport is the import table of the packages that are for tests only. No other package
@@ -207,6 +217,7 @@ var testsImport = map[string]string{
 	"server/infer/infertest":              "server/infer",
 	"server/scenario":                     "pkg/inferencepb",
 	"server/servertest":                   "*",
+	"server/store/remote/remotetest":      "server/store/remote",
 	"pkg/gpu/gputest":                     "pkg/gpu pkg/gpu/nvml",
 	"repo/lint/linttest":                  "pkg/inferencepb pkg/modelconfig repo/example",
 }

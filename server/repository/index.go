@@ -27,10 +27,23 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 		case !readyOnly && r.unfit(f.ID, m):
 			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
 		case m != nil:
-			out.Models = append(out.Models, m.Index(readyOnly)...)
+			out.Models = append(out.Models, r.explain(f, m.Index(readyOnly))...)
 		}
 	}
 	return out
+}
+
+// explain adds to versions that are loading what the store is doing for them.
+func (r *Repository) explain(m store.Model, all []*inferencepb.RepositoryIndexResponse_ModelIndex) []*inferencepb.RepositoryIndexResponse_ModelIndex {
+	if r.paths == nil {
+		return all
+	}
+	for _, e := range all {
+		if e.State == string(actual.Loading) && e.Reason == "" {
+			e.Reason = r.paths.Activity(m)
+		}
+	}
+	return all
 }
 
 // unfit reports whether a model is an ensemble that never fitted its steps. As NVIDIA's server, the

@@ -199,6 +199,15 @@ func (p *Paths) Fetch(ctx context.Context, m Model, version string) (*Folder, er
 	return m.place.Fetch(ctx, m.folder, version)
 }
 
+// Activity returns what a fetch of a model is doing now, for users; empty if there is none that
+// takes long.
+func (p *Paths) Activity(m Model) string {
+	if a, ok := m.place.(interface{ Activity(folder string) string }); ok {
+		return a.Activity(m.folder)
+	}
+	return ""
+}
+
 func (p *Paths) namespace(path string) string {
 	if p.namespaces {
 		return path

@@ -39,6 +39,9 @@ func (o *options) finishModels() error {
 	if uri := o.getenv("AIP_STORAGE_URI"); len(o.Repositories) == 0 && uri != "" {
 		o.Repositories = []string{uri} // the folder of models in a Vertex AI container
 	}
+	if o.Remote.CacheDirectory == "" {
+		o.Remote.CacheDirectory = cacheDirectory(o.getenv)
+	}
 	slices.Sort(o.Repositories)
 	o.Repositories = slices.Compact(o.Repositories)
 	slices.Sort(m.Startup)

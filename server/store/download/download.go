@@ -73,15 +73,15 @@ func setDefault[T comparable](field *T, value T) {
 // Get writes the content of an object to w, each byte at its offset. It calls arrived with the
 // number of new bytes, on several goroutines. After an error w has some of the bytes.
 func (d *Downloader) Get(ctx context.Context, from remote.Source, o remote.Object, w io.WriterAt, arrived func(n int)) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, group := errgroup.WithContext(ctx)
 	for offset := int64(0); offset < o.Size; offset += d.opts.PartSize {
-		if err := d.acquire(ctx); err != nil {
+		if err := d.acquire(group); err != nil {
 			break // g has the error, or the caller's context
 		}
 		g.Go(func() error {
 			defer func() { <-d.streams }()
 			p := part{d, from, o, offset, min(d.opts.PartSize, o.Size-offset), io.NewOffsetWriter(w, offset), arrived}
-			return p.read(ctx)
+			return p.read(group)
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -32,53 +32,60 @@ type Blob struct {
 // Release gives the file up. Further calls have no effect.
 func (b *Blob) Release() { b.release() }
 
+// cheap is the size up to which a file is hashed at each use. It is not waited for on its way to the
+// disk: if that does not end well, the hash shows it.
+const cheap = 1 << 20
+
 // Find returns the content if the cache has it, else nil. The caller releases it.
 func (c *Cache) Find(w Want) *Blob {
-	b, intact := c.lookUp(w)
+	b, intact, touched := c.lookUp(w)
 	switch {
 	case b == nil:
 		return nil
-	case intact || c.repair(b):
+	case intact || c.verify(b, touched):
 		return b
 	}
 	b.Release()
 	return nil
 }
 
-// lookUp finds and holds content. It reports whether the file has the size and the time that it
-// was stored with.
-func (c *Cache) lookUp(w Want) (b *Blob, intact bool) {
+// lookUp finds and holds content. It reports whether the file is known to be intact, or has been
+// touched since it was stored.
+func (c *Cache) lookUp(w Want) (b *Blob, intact, touched bool) {
 	unlock, err := c.shared()
 	if err != nil {
-		return nil, false
+		return nil, false, false
 	}
 	defer unlock()
 	digest := w.Digest
 	if digest == "" {
 		text, err := os.ReadFile(c.keyPath(w.Key))
 		if err != nil {
-			return nil, false
+			return nil, false, false
 		}
 		digest = string(text)
 	}
 	if !isDigest(digest) {
-		return nil, false
+		return nil, false, false
 	}
 	info, err := os.Stat(c.blobPath(digest))
 	if err != nil {
-		return nil, false
+		return nil, false, false
 	}
 	if b, err = c.hold(digest, w.Size); err != nil {
-		return nil, false
+		return nil, false, false
 	}
-	return b, info.Size() == w.Size && info.ModTime().Equal(timeOf(digest))
+	touched = info.Size() != w.Size || !info.ModTime().Equal(timeOf(digest))
+	return b, !touched && w.Size > cheap, touched
 }
 
-// repair hashes a file that something has touched. It removes one with other content.
-func (c *Cache) repair(b *Blob) bool {
+// verify hashes a file. It removes one with other content.
+func (c *Cache) verify(b *Blob, touched bool) bool {
 	digest, size, err := hashFile(b.Path)
 	if err == nil && digest == b.Digest && size == b.Size {
-		_ = os.Chtimes(b.Path, time.Time{}, timeOf(digest))
+		if touched {
+			_ = os.Chtimes(b.Path, time.Time{}, timeOf(digest))
+		}
 		return true
 	}
 	c.opts.Log.Warn("a file of the cache of remote repositories was changed and is downloaded again", "file", b.Path)

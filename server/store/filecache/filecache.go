@@ -13,7 +13,7 @@
 //	  part-*               unfinished downloads
 //	  folder-*             folders of hard links
 //
-// A file appears under its digest when all of it is on the disk. A process that ends in any way
+// A file appears under its digest when all of its content is there. A process that ends in any way
 // leaves nothing but its folder under process, which the next one removes.
 package filecache
 

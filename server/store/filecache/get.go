@@ -103,8 +103,10 @@ func (c *Cache) add(ctx context.Context, w Want, fill func(ctx context.Context, 
 	if err := fill(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := f.Sync(); err != nil {
-		return nil, err
+	if w.Size > cheap {
+		if err := f.Sync(); err != nil {
+			return nil, err
+		}
 	}
 	digest, size, err := hashFile(f.Name())
 	switch {
@@ -145,9 +147,6 @@ func (c *Cache) place(temp string, b *Blob, w Want) error {
 			return err
 		}
 		c.bytes.Add(w.Size)
-	}
-	if err := syncDir(filepath.Dir(b.Path)); err != nil {
-		return err
 	}
 	return c.writeKey(w.Key, b.Digest)
 }

@@ -99,7 +99,7 @@ func (m *Mirror) refresh(ctx context.Context) (*listing, error) {
 		}
 		return f.listing, nil
 	case <-slow:
-		return m.fail(m.explain("listing", fmt.Errorf("%w: %s", errSlow, patience)))
+		return m.fail(m.explain("listing", errSlow))
 	case <-ctx.Done():
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -1,0 +1,177 @@
+package s3
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/server/store/remote"
+	"triton/server/store/remote/remotetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]address{
+		"s3://bucket":                           {"", "bucket", ""},
+		"s3://bucket/":                          {"", "bucket", ""},
+		"s3://bucket/a/b":                       {"", "bucket", "a/b/"},
+		"s3://bucket//a///b/":                   {"", "bucket", "a/b/"},
+		"s3://host:9000/bucket":                 {"http://host:9000", "bucket", ""},
+		"s3://127.0.0.1:9000/bucket/a/b/":       {"http://127.0.0.1:9000", "bucket", "a/b/"},
+		"s3://[::1]:9000/bucket/a":              {"http://[::1]:9000", "bucket", "a/"},
+		"s3://http://host:9000/bucket/a":        {"http://host:9000", "bucket", "a/"},
+		"s3://https://host:9000/bucket/a":       {"https://host:9000", "bucket", "a/"},
+		"s3://https://storage.example/bucket/a": {"https://storage.example", "bucket", "a/"},
+	} {
+		got, err := parse(path)
+		require.NoError(t, err, path)
+		require.Equal(t, want, got, path)
+	}
+	for _, path := range []string{"s3://", "s3:///", "s3://host:9000", "s3://host:9000/", "s3://https://host", "s3://https:///bucket", "s3://bucket?x=y", "s3://a:b/c"} {
+		_, err := parse(path)
+		require.ErrorContains(t, err, "is not a path of S3", path)
+	}
+	_, err := parse("s3://https://user:hunter2@host/bucket")
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
+// FuzzParse: what is accepted has a bucket, and a prefix without empty parts.
+func FuzzParse(f *testing.F) {
+	for _, path := range []string{"s3://bucket/a", "s3://h:1/b", "s3://https://h/b/c", "s3://https://u:p@h/b", "s3://[::1]:9/b"} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		a, err := parse(path)
+		if err != nil {
+			return
+		}
+		require.NotEmpty(t, a.bucket)
+		require.NotContains(t, a.bucket, "/")
+		require.NotContains(t, "/"+a.prefix, "//")
+		require.True(t, a.prefix == "" || strings.HasSuffix(a.prefix, "/"))
+	})
+}
+
+func serve(t *testing.T, allow func(r *http.Request) bool) (*remotetest.Bucket, string) {
+	t.Helper()
+	b := &remotetest.Bucket{}
+	s := remotetest.Server{Buckets: map[string]*remotetest.Bucket{"bucket": b}, PageSize: 10, Allow: allow}
+	return b, remotetest.Serve(t, s.S3())
+}
+
+func TestSource(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]func(host string) (string, map[string]string){
+		"port":   func(h string) (string, map[string]string) { return "s3://" + h + "/bucket/models", nil },
+		"scheme": func(h string) (string, map[string]string) { return "s3://http://" + h + "/bucket/models/", nil },
+		"variable": func(h string) (string, map[string]string) {
+			return "s3://bucket/models", map[string]string{"AWS_ENDPOINT_URL": "http://" + h}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, host := serve(t, nil)
+			at, variables := path(host)
+			if variables == nil {
+				variables = map[string]string{}
+			}
+			variables["AWS_SHARED_CREDENTIALS_FILE"] = "/none"
+			remotetest.Check(t, b, func() (remote.Source, error) { return Open(at, remotetest.Env(variables)) })
+		})
+	}
+}
+
+// TestCredentials: each form of credentials signs requests; a refused one is read again once.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	shared := write("shared", "[default]\naws_access_key_id = DEFAULT\naws_secret_access_key = x\n[team]\naws_access_key_id = TEAM\naws_secret_access_key = x\n")
+	file := write("file", `{"s3": {"": {"key_id": "FILE", "secret_key": "x"}, "s3://http": {"profile": "team"}}}`)
+	for name, test := range map[string]struct {
+		variables map[string]string
+		want      string // in the Authorization header
+		denied    bool
+	}{
+		"anonymous":   {map[string]string{}, "", false},
+		"environment": {map[string]string{"AWS_ACCESS_KEY_ID": "ENV", "AWS_SECRET_ACCESS_KEY": "x", "AWS_SESSION_TOKEN": "y"}, "Credential=ENV/", false},
+		"region":      {map[string]string{"AWS_ACCESS_KEY_ID": "ENV", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "eu-west-9"}, "/eu-west-9/s3/", false},
+		"shared":      {map[string]string{"AWS_SHARED_CREDENTIALS_FILE": shared}, "Credential=DEFAULT/", false},
+		"profile":     {map[string]string{"AWS_SHARED_CREDENTIALS_FILE": shared, "AWS_PROFILE": "team"}, "Credential=TEAM/", false},
+		"file":        {map[string]string{"TRITON_CLOUD_CREDENTIAL_PATH": file, "AWS_SHARED_CREDENTIALS_FILE": shared}, "Credential=TEAM/", false},
+		"refused":     {map[string]string{"AWS_ACCESS_KEY_ID": "WRONG", "AWS_SECRET_ACCESS_KEY": "hunter2"}, "Credential=RIGHT/", true},
+		"no file":     {map[string]string{"TRITON_CLOUD_CREDENTIAL_PATH": "/none"}, "x", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, host := serve(t, func(r *http.Request) bool {
+				got := r.Header.Get("Authorization")
+				return got == test.want || test.want != "" && strings.Contains(got, test.want)
+			})
+			b.Put("m/x", "x")
+			if test.variables["AWS_SHARED_CREDENTIALS_FILE"] == "" {
+				test.variables["AWS_SHARED_CREDENTIALS_FILE"] = "/none"
+			}
+			s, err := Open("s3://http://"+host+"/bucket", remotetest.Env(test.variables))
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.(remote.Closer).Close()) }()
+			all, err := s.List(t.Context())
+			if test.denied {
+				require.ErrorIs(t, err, remote.ErrDenied)
+				require.NotContains(t, err.Error(), "hunter2")
+				return
+			}
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+		})
+	}
+}
+
+// TestRotation: credentials that were replaced are used without a restart.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	valid := "OLD"
+	b, host := serve(t, func(r *http.Request) bool {
+		return strings.Contains(r.Header.Get("Authorization"), "Credential="+valid+"/")
+	})
+	b.Put("m/x", "x")
+	path := filepath.Join(t.TempDir(), "credentials.json")
+	write := func(key string) {
+		require.NoError(t, os.WriteFile(path, []byte(`{"s3": {"": {"key_id": "`+key+`", "secret_key": "x"}}}`), 0o600))
+	}
+	write("OLD")
+	s, err := Open("s3://"+host+"/bucket", remotetest.Env(map[string]string{"TRITON_CLOUD_CREDENTIAL_PATH": path}))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.(remote.Closer).Close()) }()
+	_, err = s.List(t.Context())
+	require.NoError(t, err)
+	valid = "NEW"
+	_, err = s.List(t.Context())
+	require.ErrorIs(t, err, remote.ErrDenied)
+	write("NEW")
+	_, err = s.List(t.Context())
+	require.NoError(t, err)
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	_, host := serve(t, nil)
+	s, err := Open("s3://"+host+"/missing", remotetest.Env(map[string]string{"AWS_SHARED_CREDENTIALS_FILE": "/none"}))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.(remote.Closer).Close()) }()
+	_, err = s.List(t.Context())
+	require.ErrorIs(t, err, remote.ErrNotFound)
+	require.ErrorContains(t, err, "NoSuchBucket")
+}
