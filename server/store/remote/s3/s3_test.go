@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -142,9 +143,10 @@ func TestCredentials(t *testing.T) {
 // TestRotation: credentials that were replaced are used without a restart.
 func TestRotation(t *testing.T) {
 	t.Parallel()
-	valid := "OLD"
+	var valid atomic.Value
+	valid.Store("OLD")
 	b, host := serve(t, func(r *http.Request) bool {
-		return strings.Contains(r.Header.Get("Authorization"), "Credential="+valid+"/")
+		return strings.Contains(r.Header.Get("Authorization"), "Credential="+valid.Load().(string)+"/")
 	})
 	b.Put("m/x", "x")
 	path := filepath.Join(t.TempDir(), "credentials.json")
@@ -157,7 +159,7 @@ func TestRotation(t *testing.T) {
 	defer func() { require.NoError(t, s.(remote.Closer).Close()) }()
 	_, err = s.List(t.Context())
 	require.NoError(t, err)
-	valid = "NEW"
+	valid.Store("NEW")
 	_, err = s.List(t.Context())
 	require.ErrorIs(t, err, remote.ErrDenied)
 	write("NEW")
