@@ -80,7 +80,7 @@ func (d *Downloader) Get(ctx context.Context, from remote.Source, o remote.Objec
 		}
 		g.Go(func() error {
 			defer func() { <-d.streams }()
-			p := part{d, from, o, offset, min(d.opts.PartSize, o.Size-offset), io.NewOffsetWriter(w, offset), arrived}
+			p := part{d, from, o, offset, min(d.opts.PartSize, o.Size-offset), w, arrived}
 			return p.read(group)
 		})
 	}

@@ -16,7 +16,7 @@ type part struct {
 	from           remote.Source
 	object         remote.Object
 	offset, length int64
-	to             io.Writer
+	to             io.WriterAt
 	arrived        func(n int)
 }
 
@@ -86,7 +86,7 @@ func (p *part) readOnce(ctx context.Context) (n int64, err error) {
 			return 0, errTooLong
 		}
 		if k > 0 {
-			if _, err := p.to.Write(buf[:k]); err != nil {
+			if _, err := p.to.WriteAt(buf[:k], p.offset+n); err != nil {
 				return n, fmt.Errorf("%w: %w", errWrite, err)
 			}
 			n += int64(k)
