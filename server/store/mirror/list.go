@@ -153,7 +153,7 @@ func (m *Mirror) start(f *flight) {
 // list lists the path once.
 func (m *Mirror) list(ctx context.Context) (l *listing, err error) {
 	begin := time.Now()
-	err = m.opts.Download.Retry(ctx, m.source.String(), func(ctx context.Context) error {
+	err = m.opts.Download.Retry(ctx, "listing", func(ctx context.Context) error {
 		objects, err := m.source.List(ctx)
 		if err == nil {
 			l = newListing(objects)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync/atomic"
+	"testing/iotest"
 
 	"triton/server/store/remote"
 )
@@ -76,7 +77,7 @@ func (s *Source) Open(ctx context.Context, name, tag string, offset, length int6
 		return io.NopCloser(io.MultiReader(bytes.NewReader(text[:f.Cut]), broken{})), nil
 	}
 	s.count(len(text))
-	return io.NopCloser(bytes.NewReader(text)), nil
+	return io.NopCloser(iotest.HalfReader(bytes.NewReader(text))), nil // in several reads
 }
 
 // change returns content as a fault changes it.
