@@ -23,6 +23,9 @@ var (
 	errSlow        = errors.New("the store has not answered in time")
 )
 
+// checkLasts is how long List uses the listing of Check: at a start one follows the other.
+const checkLasts = 100 * time.Millisecond
+
 // Check lists the path.
 func (m *Mirror) Check(ctx context.Context) error {
 	m.mu.Lock()
@@ -34,7 +37,9 @@ func (m *Mirror) Check(ctx context.Context) error {
 	_, err := m.refresh(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.checked = err == nil
+	if err == nil {
+		m.checked = time.Now()
+	}
 	return err
 }
 
@@ -42,8 +47,8 @@ func (m *Mirror) Check(ctx context.Context) error {
 // error unless KeepLast is set.
 func (m *Mirror) List(ctx context.Context) ([]string, error) {
 	m.mu.Lock()
-	if l := m.last; m.checked && l != nil {
-		m.checked = false
+	if l := m.last; l != nil && time.Since(m.checked) < checkLasts {
+		m.checked = time.Time{}
 		m.mu.Unlock()
 		return l.folders, nil
 	}
@@ -198,5 +203,5 @@ func (m *Mirror) succeed(l *listing) {
 			m.opts.Log.Warn(fmt.Sprintf("%s: %s", m.source, err))
 		}
 	}
-	m.last, m.failure, m.checked = l, nil, false
+	m.last, m.failure, m.checked = l, nil, time.Time{}
 }

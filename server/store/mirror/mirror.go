@@ -46,7 +46,7 @@ type Mirror struct {
 	last    *listing
 	failure error // of the last listing; nil: it succeeded
 	since   time.Time
-	checked bool // last is of Check, and no List has returned it yet
+	checked time.Time // when Check has listed, unless a List has returned that since
 	busy    map[string]*activity
 
 	lastRetryLog time.Time

@@ -2,9 +2,11 @@ package gcs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
@@ -62,15 +64,24 @@ func (s *source) tokens(ctx context.Context) (oauth2.TokenSource, error) {
 	return found.TokenSource, nil
 }
 
+// kinds are the accounts whose key files are accepted. The file comes from whoever starts the server.
+var kinds = []google.CredentialsType{google.AuthorizedUser, google.ServiceAccount, google.ExternalAccount, google.ImpersonatedServiceAccount}
+
 // fromFile returns the tokens of an account in a key file.
 func fromFile(ctx context.Context, path string) (oauth2.TokenSource, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	found, err := google.CredentialsFromJSON(ctx, text, readOnly)
-	if err != nil {
+	var kind struct {
+		Type google.CredentialsType `json:"type"`
+	}
+	if json.Unmarshal(text, &kind) != nil || !slices.Contains(kinds, kind.Type) {
 		return nil, fmt.Errorf("the file %s is not a key of a Google account", path)
+	}
+	found, err := google.CredentialsFromJSONWithType(ctx, text, kind.Type, readOnly)
+	if err != nil {
+		return nil, fmt.Errorf("the file %s is not a valid key of a Google account of the type %s", path, kind.Type)
 	}
 	return found.TokenSource, nil
 }
