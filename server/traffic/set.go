@@ -155,7 +155,9 @@ func (s *Service) setFile(model, text string) {
 		}
 	}
 	n.file = rules
-	s.apply(n)
+	if n.live == nil {
+		s.apply(n)
+	}
 }
 
 // apply makes the policy of a name from its rules. The caller holds the lock.

@@ -54,14 +54,6 @@ func copyable(r *infer.Request, primary infer.Model) bool {
 		config.GetEnsembleScheduling() != nil && (r.SequenceID != 0 || r.SequenceIDStr != "") {
 		return false
 	}
-	for i := range r.Inputs {
-		d := &r.Inputs[i].Data
-		for k := range d.Segments() {
-			if d.Segment(k).Buffer.Location().Kind == tensor.GPU {
-				return false
-			}
-		}
-	}
 	for i := range r.Outputs {
 		if r.Outputs[i].Into.Buffer != nil {
 			return false
