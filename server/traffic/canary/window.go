@@ -11,7 +11,7 @@ import (
 const (
 	subBits    = 5
 	subBuckets = 1 << subBits
-	numBuckets = (64 - subBits) * subBuckets
+	numBuckets = (64 - subBits + 1) * subBuckets
 )
 
 // window counts the answers of one target in one step. Requests in flight at the end of the step
