@@ -112,7 +112,7 @@ var mayImport = map[string]string{
 	"server/cache/redis":          "server/cache server/infer pkg/kserve pkg/tensor",
 	"server/cache":                "server/infer server/scheduler server/stats pkg/kserve pkg/tensor",
 	"server/warmup":               "server/infer server/backend pkg/inferencepb pkg/tensor pkg/modelconfig pkg/modelconfig/modelfile",
-	"server/traffic":              "server/infer server/traffic/canary server/traffic/shadow server/validation pkg/inferencepb pkg/routing pkg/tensor",
+	"server/traffic":              "pkg/kserve server/infer server/traffic/canary server/traffic/shadow server/validation pkg/inferencepb pkg/routing pkg/tensor",
 	"server/traffic/canary":       "pkg/routing",
 	"server/traffic/shadow":       "server/infer pkg/kserve pkg/routing pkg/tensor",
 	"server/stats":                "server/infer pkg/gpu pkg/inferencepb",

@@ -5,7 +5,7 @@ import "triton/pkg/routing"
 // traffic reads the traffic rules. Whether the models and versions of their targets exist is not
 // checked, because they may be loaded later.
 func (r *reader) traffic() *routing.Rules {
-	defer r.unknown("traffic_")
+	defer r.unknown("traffic_rule")
 	text, ok := r.text(keyTraffic)
 	if !ok {
 		return nil
