@@ -30,9 +30,9 @@ type Server struct {
 	models *repository.Repository
 	// traffic is models with the traffic rules, for the frontends.
 	traffic *traffic.Service
-	gpus   gpus
-	cpus   int
-	cache  cache.Cache // nil: none
+	gpus    gpus
+	cpus    int
+	cache   cache.Cache // nil: none
 	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.

@@ -53,10 +53,9 @@ func TestTrafficSequences(t *testing.T) {
 		open[id] = version(s.accumulated(id, "S", 1))
 	}
 	for step := range 20 {
-		switch {
-		case step == 7:
+		if step == 7 {
 			require.Equal(t, 200, first(s.call("DELETE", "/models/acc/traffic", "", "")))
-		default:
+		} else {
 			s.set("acc", rules[step%len(rules)])
 		}
 		if step%len(rules) == 2 {

@@ -309,7 +309,7 @@ func TestTrafficAPI(t *testing.T) {
 
 	for rules, want := range map[string]string{
 		`{"weights":[{"version":"1","weight":-1}]}`: `weights[0].weight: -1 is not from 0 to 1e+09`,
-		`{"weigths":[]}`:               `weigths: there is no such field`,
+		`{"weight":[]}`:                `weight: there is no such field`,
 		`{"weights":[{"weight":"1"}]}`: `weights.weight: expected a number, got a JSON string`,
 		`{"default":{"version":"x"}}`:  `default.version: 'x' is not the number of a version`,
 		`[]`:                           `expected an object, got a JSON array`,

@@ -148,7 +148,7 @@ func (c *checker) sticky(s *Sticky) {
 func (c *checker) canary(k *Canary) {
 	c.target("canary", k.Target)
 	c.target("canary.stable", k.Stable)
-	if k.Target.Of(c.name) == k.Stable.Of(c.name) {
+	if k.Of(c.name) == k.Stable.Of(c.name) {
 		c.fail("canary.stable", "it is the same as the canary: set a version or a model")
 	}
 	if len(k.Steps) > maxSteps {
@@ -176,7 +176,7 @@ func (c *checker) canary(k *Canary) {
 
 func (c *checker) shadow(s *Shadow) {
 	c.target("shadow", s.Target)
-	if s.Target.Of(c.name) == (Target{Model: c.name}) {
+	if s.Of(c.name) == (Target{Model: c.name}) {
 		c.fail("shadow", "it is the newest version of the model itself: set a version or a model")
 	}
 	c.number("shadow.percent", s.Percent, 0, 100)

@@ -70,9 +70,10 @@ func TestEveryDecisionIsCounted(t *testing.T) {
 	}
 	for i := range 200 {
 		set(t, s, "m", rules[i%len(rules)])
-		if i%20 == 10 {
+		switch i % 20 {
+		case 10:
 			m.remove(two)
-		} else if i%20 == 19 {
+		case 19:
 			m.mu.Lock()
 			m.all = append(m.all, two)
 			m.mu.Unlock()

@@ -59,7 +59,7 @@ func (n *name) collect(out chan<- prometheus.Metric) {
 	}
 	send(sequencesDesc, prometheus.GaugeValue, float64(n.sequences.count(time.Now())), n.name)
 	if n.canary != nil {
-		st, t := n.canary.Status(), n.canary.Config().Target.Of(n.name)
+		st, t := n.canary.Status(), n.canary.Config().Of(n.name)
 		send(weightDesc, prometheus.GaugeValue, st.Weight, n.name, t.Model, t.Version)
 		for _, state := range []routing.CanaryState{routing.CanaryWaiting, routing.CanaryProgressing, routing.CanaryPromoted, routing.CanaryRolledBack} {
 			on := 0.0
@@ -71,7 +71,7 @@ func (n *name) collect(out chan<- prometheus.Metric) {
 		send(rollbacksDesc, prometheus.CounterValue, float64(n.rollbacks), n.name)
 	}
 	if n.shadow != nil {
-		st, t := n.shadow.Status(false), n.shadow.Config().Target.Of(n.name)
+		st, t := n.shadow.Status(false), n.shadow.Config().Of(n.name)
 		for _, r := range []struct {
 			result string
 			count  uint64

@@ -70,7 +70,7 @@ func (s *Service) tick(now time.Time) {
 // missing returns which target of a canary is not ready; empty: both are.
 func (s *Service) missing(n *name) string {
 	c := n.canary.Config()
-	for _, t := range []routing.Target{c.Stable.Of(n.name), c.Target.Of(n.name)} {
+	for _, t := range []routing.Target{c.Stable.Of(n.name), c.Of(n.name)} {
 		m, err := s.Service.Model(t.Model, t.Version)
 		if err != nil {
 			return fmt.Sprintf("%s is not ready", t)

@@ -212,7 +212,7 @@ func (s *Service) publish(n *name) {
 
 // newShadow returns the shadow of a name, which runs if the service does.
 func (s *Service) newShadow(model string, c *routing.Shadow) *shadow.Shadow {
-	to := c.Target.Of(model)
+	to := c.Of(model)
 	m := shadow.New(shadow.Options{
 		Config: c, Pool: s.opts.Pool, Random: s.opts.Random,
 		Acquire: func() (infer.Model, error) { return s.Service.Model(to.Model, to.Version) },
@@ -264,7 +264,7 @@ func (s *Service) canaryChanged(n *name) {
 		n.rollbacks++
 	}
 	s.publish(n)
-	text := fmt.Sprintf("canary %s of '%s': %s, step %d of %d, %g %% of the requests", n.canary.Config().Target.Of(n.name), n.name, st.State, st.Step, st.Steps, st.Weight)
+	text := fmt.Sprintf("canary %s of '%s': %s, step %d of %d, %g %% of the requests", n.canary.Config().Of(n.name), n.name, st.State, st.Step, st.Steps, st.Weight)
 	if st.Reason != "" {
 		text += ": " + st.Reason
 	}

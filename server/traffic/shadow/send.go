@@ -26,7 +26,7 @@ func (s *Shadow) send(ctx context.Context, c *Copy) {
 	c.request = nil
 	defer r.Release()
 	r.ModelName, r.ModelVersion = m.Name(), m.Version()
-	r.Priority = uint64(m.Config().GetDynamicBatching().GetPriorityLevels()) // the lowest
+	r.Priority = m.Config().GetDynamicBatching().GetPriorityLevels() // the lowest
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Config.Timeout())
 	defer cancel()
 	resp, err := m.Infer(ctx, r)
