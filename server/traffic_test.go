@@ -30,6 +30,7 @@ import (
 	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/repository"
+	"triton/server/restricted"
 	"triton/server/servertest"
 )
 
@@ -208,6 +209,8 @@ func TestTrafficMatches(t *testing.T) {
 		{"name":"beta","header":"X-Beta","exact":"yes","to":{"version":"2"}},
 		{"name":"region","parameter":"region","prefix":"eu-","to":{"version":"2"}},
 		{"name":"shard","parameter":"shard","regex":"^[13]$","to":{"version":"2"}}]}`)
+	_, text := get(t, s.client, "http://"+s.HTTP+"/v2/models/m")
+	require.Contains(t, text, `"versions":["1","2"]`, "metadata lists all versions")
 	for _, c := range []struct {
 		header     []string
 		parameters string
@@ -329,6 +332,27 @@ func TestTrafficAPI(t *testing.T) {
 }
 
 func second(_ int, text, _ string) string { return text }
+
+// TestTrafficRestricted: the calls for rules need the header of the model repository.
+func TestTrafficRestricted(t *testing.T) {
+	t.Parallel()
+	rules, err := restricted.Parse(restricted.HTTP, []string{"model-repository:admin=secret"})
+	require.NoError(t, err)
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("FP32", "2", 8)), servertest.With(func(o *server.Options) {
+		o.HTTP.Restricted = rules
+	}))
+	client := newClient(t)
+	for _, path := range []string{"traffic", "models/m/traffic", "models/m/traffic/diffs"} {
+		code, text := get(t, client, "http://"+s.HTTP+"/v2/repository/"+path)
+		require.Equal(t, 403, code)
+		require.Contains(t, text, "expecting header 'admin'")
+	}
+	for _, path := range []string{"", "/promote", "/rollback"} {
+		code, _, err := post(client, "http://"+s.HTTP+"/v2/repository/models/m/traffic"+path, `{}`)
+		require.NoError(t, err)
+		require.Equal(t, 403, code)
+	}
+}
 
 // TestTrafficCanary: a canary advances while it is as good as the stable version, and is rolled back
 // when it fails. No request is lost.

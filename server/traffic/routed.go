@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/routing"
 	"triton/pkg/status"
 	"triton/server/infer"
@@ -123,6 +124,23 @@ func (d *routed) use(t routing.Target) bool {
 	d.Model.Release()
 	d.Model, d.at = m, t
 	return true
+}
+
+// Metadata returns the metadata of the held model, with all ready versions of its model.
+func (d *routed) Metadata() *inferencepb.ModelMetadataResponse {
+	own := d.Model.Metadata()
+	if d.at.Version == "" {
+		return own
+	}
+	newest, err := d.service.Service.Model(d.at.Model, "")
+	if err != nil {
+		return own
+	}
+	defer newest.Release()
+	return &inferencepb.ModelMetadataResponse{
+		Name: own.GetName(), Versions: newest.Metadata().GetVersions(), Platform: own.GetPlatform(),
+		Inputs: own.GetInputs(), Outputs: own.GetOutputs(),
+	}
 }
 
 // end returns the held model alone if nothing observes its answers.
