@@ -263,6 +263,24 @@ func TestSequencesEnd(t *testing.T) {
 	})
 }
 
+// TestSequencesCountInTheCanary: not only the first request of a sequence is a sample.
+func TestSequencesCountInTheCanary(t *testing.T) {
+	t.Parallel()
+	s := service(t, sequenceModels())
+	set(t, s, "m", `{"default":{"version":"1"}}`)
+	send(t, s, "m", nil, sequenceRequest(1, "S"))
+	set(t, s, "m", `{"canary":{"version":"2","stable":{"version":"1"},"steps":[100]}}`)
+	send(t, s, "m", nil, sequenceRequest(2, "S"))
+	for range 3 {
+		send(t, s, "m", nil, sequenceRequest(1, ""))
+		send(t, s, "m", nil, sequenceRequest(2, ""))
+	}
+	st, err := s.Status("m", false)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), st.Canary.Stable.Requests)
+	require.Equal(t, int64(4), st.Canary.Canary.Requests)
+}
+
 // TestVanishedVersion: the fallback answers for a target that is not ready, or decoupled where the
 // fallback is not.
 func TestVanishedVersion(t *testing.T) {

@@ -83,8 +83,7 @@ func (d *routed) chooseByRules(r *infer.Request, h infer.Headers) {
 		// A match is not a sample: its requests may be of another kind than those of the
 		// stable target.
 		if c := h.policy.canary; c != nil && (h.rule == ruleWeight || h.rule == ruleSticky) {
-			d.records[d.n] = c.Choose(h.target == h.policy.canaryAt)
-			d.n++
+			d.addRecord(c.Choose(h.target == h.policy.canaryAt))
 		}
 	}
 }
@@ -104,7 +103,23 @@ func (d *routed) useInSequence(t routing.Target) {
 	if !d.use(t) {
 		rule = ruleFallback
 	}
-	d.policy.decisions.add(d.Name(), d.Version(), rule)
+	p := d.policy
+	p.decisions.add(d.Name(), d.Version(), rule)
+	if p.canary == nil {
+		return
+	}
+	switch (routing.Target{Model: d.Name(), Version: d.Version()}) {
+	case p.targets[p.canaryAt]:
+		d.addRecord(p.canary.Choose(true))
+	case p.targets[p.stableAt]:
+		d.addRecord(p.canary.Choose(false))
+	}
+}
+
+// addRecord makes the answer count in a canary.
+func (d *routed) addRecord(r canary.Record) {
+	d.records[d.n] = r
+	d.n++
 }
 
 // use exchanges the held model for a target. It reports false, and keeps the held model, if the
