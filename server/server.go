@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -19,6 +20,7 @@ import (
 	"triton/server/repository"
 	"triton/server/shm"
 	"triton/server/trace"
+	"triton/server/traffic"
 )
 
 // Server is one inference server.
@@ -26,10 +28,12 @@ type Server struct {
 	opts   Options
 	pool   *tensor.Pool
 	models *repository.Repository
-	gpus   gpus
-	cpus   int
-	cache  cache.Cache // nil: none
-	remote *remotes
+	// traffic is models with the traffic rules, for the frontends.
+	traffic *traffic.Service
+	gpus    gpus
+	cpus    int
+	cache   cache.Cache // nil: none
+	remote  *remotes
 	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
@@ -101,12 +105,15 @@ func New(o Options) (*Server, error) {
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed,
+		Changed: func(model string, newest *inferencepb.ModelConfig) { s.traffic.Changed(model, newest) },
+		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
 	})
+	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log})
 	return s, nil
 }
 
 // Service returns the service that frontends call, for callers in the same process.
-func (s *Server) Service() infer.Service { return s.models }
+func (s *Server) Service() infer.Service { return s.traffic }
 
 // Regions returns the shared memory that clients register, for callers in the same process.
 func (s *Server) Regions() *shm.Manager { return s.regions }
@@ -161,6 +168,7 @@ func (s *Server) Run(ctx context.Context) error {
 		})
 	}
 	stopUpdates := s.update()
+	stopTraffic := s.runTraffic()
 	close(s.serving)
 	select {
 	case <-ctx.Done():
@@ -168,6 +176,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	stopUpdates()
+	stopTraffic()
 	err = errors.Join(err, s.stop(frontends))
 	serving.Wait()
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	grpcstatus "google.golang.org/grpc/status"
 
 	"triton/pkg/kserve/rpc"
@@ -20,9 +21,18 @@ import (
 type incoming struct {
 	reader  messageReader
 	message rpc.Request
+	call    context.Context
 }
 
 var incomings = sync.Pool{New: func() any { return &incoming{} }}
+
+// HeaderValue returns the first value of the call's metadata, for rules that choose a version.
+func (in *incoming) HeaderValue(name string) string {
+	if v := metadata.ValueFromIncomingContext(in.call, name); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
 
 // end releases everything.
 func (in *incoming) end() {
@@ -54,6 +64,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	clock := s.startClock()
 	in := incomings.Get().(*incoming)
 	defer in.end() // its memory is charged as long as the call lasts
+	in.call = conn.Context()
 	r, invalid, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err
@@ -62,7 +73,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	if record != nil {
 		record.request(r.ModelName, r.ID)
 	}
-	return s.infer(conn, r, invalid, clock)
+	return s.infer(conn, in, r, invalid, clock)
 }
 
 // receiveOne reads the only request of a call, with errors as in receive.
@@ -124,7 +135,7 @@ func discard(r *infer.Request) {
 }
 
 // infer finds the model, reports a mistake in the message, and runs the request.
-func (s *service) infer(conn grpc.ServerStream, r *infer.Request, invalid error, clock clock) error {
+func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, invalid error, clock clock) error {
 	taken := false
 	defer func() {
 		if !taken {
@@ -145,7 +156,7 @@ func (s *service) infer(conn grpc.ServerStream, r *infer.Request, invalid error,
 	if invalid != nil {
 		return statusError(invalid)
 	}
-	m = infer.Choose(m, r)
+	m = infer.ChooseBy(m, r, in)
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
 	taken = true

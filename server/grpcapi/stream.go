@@ -60,6 +60,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 		return err
 	}
 	s.mayContinue = sync.NewCond(&s.mu)
+	s.in.call = conn.Context()
 	if svc.opts.Access != nil {
 		defer logStream(s, svc.opts.Access, infer.Now(), &err)
 	}
@@ -197,7 +198,7 @@ func (s *stream) find(c *call, invalid error) error {
 	if err := s.service.forward(s.conn.Context(), c.request); err != nil {
 		return err
 	}
-	c.model = infer.Choose(m, c.request)
+	c.model = infer.ChooseBy(m, c.request, &s.in)
 	return nil
 }
 

@@ -87,6 +87,9 @@ func (x *exchange) refuse(code int, text string) {
 	x.Text = appendError(x.Text[:0], text)
 }
 
+// HeaderValue returns the first value of a request's header, for rules that choose a version.
+func (x *exchange) HeaderValue(name string) string { return x.Get(name) }
+
 // addHeader adds a header to the reply.
 func (x *exchange) addHeader(name, value string) {
 	x.Extra = append(x.Extra, http1.Field{Name: name, Value: value})

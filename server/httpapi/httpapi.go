@@ -46,6 +46,8 @@ type Options struct {
 	Access *slog.Logger
 	// Metrics are the source of load reports; nil: none are sent.
 	Metrics prometheus.Gatherer
+	// Traffic has the traffic rules; nil: the server has none.
+	Traffic Traffic
 }
 
 type api struct {

@@ -46,7 +46,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		return err
 	}
 	x.trace.Attach(req)
-	m = infer.Choose(m, req)
+	m = infer.ChooseBy(m, req, x)
 	x.Watch()
 	resp, err := m.Infer(x.Context, req)
 	x.Unwatch()

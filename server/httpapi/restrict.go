@@ -14,6 +14,8 @@ var categories = [...]restricted.API{
 	modelConfig: restricted.ModelConfig, modelStats: restricted.Statistics,
 	modelInfer: restricted.Inference, modelGenerate: restricted.Inference, modelGenerateStream: restricted.Inference,
 	repositoryIndex: restricted.ModelRepository, repositoryLoad: restricted.ModelRepository, repositoryUnload: restricted.ModelRepository,
+	trafficRules: restricted.ModelRepository, trafficList: restricted.ModelRepository, trafficDiffs: restricted.ModelRepository,
+	trafficPromote: restricted.ModelRepository, trafficRollback: restricted.ModelRepository,
 	systemStatus: restricted.SharedMemory, systemRegister: restricted.SharedMemory, systemUnregister: restricted.SharedMemory,
 	cudaStatus: restricted.SharedMemory, cudaRegister: restricted.SharedMemory, cudaUnregister: restricted.SharedMemory,
 	traceSetting: restricted.Trace, logSettings: restricted.Logging,

@@ -32,6 +32,11 @@ const (
 	cudaUnregister
 	traceSetting
 	logSettings
+	trafficRules
+	trafficList
+	trafficDiffs
+	trafficPromote
+	trafficRollback
 )
 
 // route is a parsed path.
@@ -43,6 +48,7 @@ type route struct {
 	inRepository bool   // the path named a repository
 	post         bool   // only POST is allowed; without post and getOrPost only GET
 	getOrPost    bool   // GET and POST are allowed
+	deletes      bool   // DELETE is allowed too
 }
 
 // parse finds the endpoint of a path. The whole path must match as it was sent; only names are
@@ -68,6 +74,9 @@ func parse(path string) (route, bool) {
 		return route{to: traceSetting, getOrPost: true}, true
 	}
 	if tail, ok := strings.CutPrefix(rest, "/repository"); ok {
+		if r, ok := parseTraffic(tail); ok {
+			return r, true
+		}
 		return parseRepository(tail)
 	}
 	if tail, ok := strings.CutPrefix(rest, "/systemsharedmemory"); ok {
@@ -212,6 +221,8 @@ func (r *route) allows(method string) bool {
 		return !r.post
 	case http.MethodPost:
 		return r.post || r.getOrPost
+	case http.MethodDelete:
+		return r.deletes
 	}
 	return false
 }
@@ -219,6 +230,8 @@ func (r *route) allows(method string) bool {
 // methods returns the methods that an endpoint takes, in the form of an Allow header.
 func (r *route) methods() string {
 	switch {
+	case r.deletes:
+		return "GET, HEAD, POST, DELETE, OPTIONS"
 	case r.getOrPost:
 		return "GET, HEAD, POST, OPTIONS"
 	case r.post:

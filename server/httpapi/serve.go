@@ -69,6 +69,8 @@ func (a *api) dispatch(x *exchange, r *route) error {
 		err = a.traceSetting(x, r)
 	case logSettings:
 		err = a.logSettings(x)
+	case trafficRules, trafficList, trafficDiffs, trafficPromote, trafficRollback:
+		err = a.traffic(x, r)
 	case modelInfer:
 		err = a.infer(x, r)
 	case modelGenerate:

@@ -10,19 +10,31 @@ type Chooser interface {
 	Choose(r *Request, ready []Model) int
 }
 
-// versionChooser is a Model that represents all ready versions of a model until one is
-// chosen.
-type versionChooser interface {
-	// Choose returns the chosen version. The caller's reference becomes one to it.
-	Choose(r *Request) Model
+// Headers are the headers of an HTTP request, or the metadata of a gRPC call.
+type Headers interface {
+	// HeaderValue returns the first value of a header, by its name in lower case; empty
+	// without one.
+	HeaderValue(name string) string
 }
 
-// Choose returns the version of m that answers r. It is called after r is decoded, and
-// returns m itself when the client named a version or the server has no Chooser. The
-// caller's reference to m becomes one to the result.
-func Choose(m Model, r *Request) Model {
+// versionChooser is a Model that represents all ready versions of a model, or several
+// models, until one is chosen.
+type versionChooser interface {
+	// Choose returns the chosen version. The caller's reference becomes one to it. It
+	// does not keep h, which is nil for a caller without headers.
+	Choose(r *Request, h Headers) Model
+}
+
+// Choose is ChooseBy for a caller without headers.
+func Choose(m Model, r *Request) Model { return ChooseBy(m, r, nil) }
+
+// ChooseBy returns the version that answers r, of the model that m represents. It is
+// called after r is decoded, and returns m itself when the client named a version or the
+// model has neither rules nor a Chooser. The caller's reference to m becomes one to the
+// result.
+func ChooseBy(m Model, r *Request, h Headers) Model {
 	if v, ok := m.(versionChooser); ok {
-		return v.Choose(r)
+		return v.Choose(r, h)
 	}
 	return m
 }

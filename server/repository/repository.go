@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
@@ -46,6 +47,9 @@ type Options struct {
 	Namespacing bool
 	// Chooser picks the version for requests without a version; nil: the newest.
 	Chooser infer.Chooser
+	// Changed and Resolve are those of actual.Options, for traffic rules.
+	Changed func(model string, newest *inferencepb.ModelConfig)
+	Resolve func(model string) (name, version string)
 	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
 	Closed func()
 	// ID, Version and Extensions are the metadata of the server.
@@ -116,7 +120,7 @@ var _ infer.Service = (*Repository)(nil)
 func New(o Options) *Repository {
 	r := &Repository{
 		opts:    o,
-		actual:  actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Log: o.Log}),
+		actual:  actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Changed: o.Changed, Resolve: o.Resolve, Log: o.Log}),
 		locks:   newNameLocks(),
 		loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		reader: layout.Reader{

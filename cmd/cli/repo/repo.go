@@ -6,6 +6,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
+	"triton/cmd/cli/repo/traffic"
 )
 
 // NewCommand returns `triton repo`.
@@ -16,6 +17,6 @@ func NewCommand(p process.Process) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  flags.RequireSubcommand,
 	}
-	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newLSPCommand(p), newScaffoldCommand(p), newExampleCommand(p))
+	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newLSPCommand(p), newScaffoldCommand(p), newExampleCommand(p), traffic.NewCommand(p))
 	return cmd
 }

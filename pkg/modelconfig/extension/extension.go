@@ -14,6 +14,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/routing"
 	"triton/pkg/spelling"
 	"triton/pkg/status"
 )
@@ -35,13 +36,15 @@ const (
 	keyThreads      = "python_threads"
 	keyNice         = "python_nice"
 	keyExecute      = "python_execute_limit_milliseconds"
+
+	keyTraffic = routing.Parameter
 )
 
 // Keys returns all parameters of this package.
 func Keys() []string {
 	return []string{
 		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
-		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute,
+		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute, keyTraffic,
 	}
 }
 
@@ -54,10 +57,11 @@ const rule = "TRN820"
 
 // Settings are the features that a configuration enables; the zero value enables none.
 type Settings struct {
-	Delay     *Delay   // nil: the queue delay is max_queue_delay_microseconds
-	Admission bool     // requests that cannot meet their deadline are refused
-	Lengths   *Lengths // nil: no length buckets
-	Process   *Process // nil: the processes of a Python model are not limited
+	Delay     *Delay         // nil: the queue delay is max_queue_delay_microseconds
+	Admission bool           // requests that cannot meet their deadline are refused
+	Lengths   *Lengths       // nil: no length buckets
+	Process   *Process       // nil: the processes of a Python model are not limited
+	Traffic   *routing.Rules // nil: requests without a version go to the newest
 }
 
 // Delay enables a controller of the queue delay.
@@ -70,7 +74,7 @@ type Delay struct {
 // if there are no findings.
 func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
-	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process()}
+	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process(), Traffic: r.traffic()}
 	return s, r.found
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"triton/pkg/inferencepb"
 	"triton/server/infer"
 	"triton/server/store"
 )
@@ -18,6 +19,12 @@ type Options struct {
 	Namespacing bool
 	// Chooser picks the version for requests without a version; nil: the newest.
 	Chooser infer.Chooser
+	// Changed is called with the configuration of a model's newest version after each change
+	// of the model, nil if none is ready; it must not block. nil: nothing is called.
+	Changed func(model string, newest *inferencepb.ModelConfig)
+	// Resolve returns the model and the version that a call of another model means when it
+	// names no version; nil: the newest version of the model it names.
+	Resolve func(model string) (name, version string)
 	Log     *slog.Logger
 }
 
@@ -48,4 +55,11 @@ func (s *State) Change(id store.ID, edit func(m *Model)) {
 	edit(m)
 	m.findNewest(s.opts.Chooser, s.opts.Log)
 	s.current.Store(old.with(m))
+	if s.opts.Changed != nil {
+		var config *inferencepb.ModelConfig
+		if newest := m.Newest(); newest != nil {
+			config = newest.Config()
+		}
+		s.opts.Changed(id.Name, config)
+	}
 }

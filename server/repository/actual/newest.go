@@ -32,7 +32,7 @@ func (n *Newest) Metadata() *inferencepb.ModelMetadataResponse { return n.metada
 // Choose exchanges the reference to the newest version for a reference to the version that
 // the chooser picks for a request. It keeps the newest if the picked version was just taken
 // out of service.
-func (n *Newest) Choose(r *infer.Request) infer.Model {
+func (n *Newest) Choose(r *infer.Request, _ infer.Headers) infer.Model {
 	if n.choice == nil {
 		return n
 	}

@@ -36,9 +36,14 @@ func (s *State) Submitter(namespace string) infer.Submitter { return &submitter{
 // Acquire takes a reference to the model of a step.
 func (s *steps) Acquire(name, version string) (infer.Callee, error) {
 	id := s.ids[name]
+	rule := s.state.versionOf(name, version)
 	for {
 		now := s.state.current.Load()
-		if v := now.Model(id).ready(version); v != nil {
+		v := now.Model(id).ready(rule)
+		if v == nil && rule != version {
+			v = now.Model(id).ready(version)
+		}
+		if v != nil {
 			if c, ok := v.AcquireCallee(); ok {
 				return c, nil
 			}
@@ -47,6 +52,19 @@ func (s *steps) Acquire(name, version string) (infer.Callee, error) {
 			return nil, notFound("Request for unknown model: '%s' has no available versions", id)
 		}
 	}
+}
+
+// versionOf returns the version of a step's model: the one that the step names, or the one of the
+// model's rules. Rules that lead to another model do not count, because the ensemble was checked
+// against this one.
+func (s *State) versionOf(name, version string) string {
+	if version != "" || s.opts.Resolve == nil {
+		return version
+	}
+	if model, v := s.opts.Resolve(name); model == name {
+		return v
+	}
+	return ""
 }
 
 // ready returns a ready version, the newest for an empty number; nil when there is none.
@@ -79,7 +97,19 @@ func (s *submitter) Acquire(name, version string) (infer.Callee, error) {
 	}
 }
 
+// find finds the version of a name, or the one that the name's rules mean if it is ready.
 func (s *submitter) find(now *Snapshot, name, version string) (*model.LoadedVersion, error) {
+	if version == "" && s.state.opts.Resolve != nil {
+		if m, v := s.state.opts.Resolve(name); m != name || v != "" {
+			if found, err := s.findVersion(now, m, v); err == nil {
+				return found, nil
+			}
+		}
+	}
+	return s.findVersion(now, name, version)
+}
+
+func (s *submitter) findVersion(now *Snapshot, name, version string) (*model.LoadedVersion, error) {
 	m := now.Model(store.ID{Namespace: s.namespace, Name: name})
 	if m == nil || m.Newest() == nil {
 		var err error

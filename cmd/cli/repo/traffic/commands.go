@@ -1,0 +1,171 @@
+package traffic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"triton/cmd/cli/flags"
+	"triton/cmd/cli/process"
+	"triton/pkg/client"
+	"triton/pkg/routing"
+	"triton/pkg/status"
+)
+
+// one returns a state as a list.
+func one(st *routing.Status, err error) ([]*routing.Status, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*routing.Status{st}, nil
+}
+
+func getCommand(p process.Process) *cobra.Command {
+	return subcommand{
+		use: "get", short: "Print the rules of a model, or of all, and their state", all: true,
+		example: "  triton repo traffic get\n  triton repo traffic get -m chat --output json",
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			if model == "" {
+				return c.AllTraffic(ctx)
+			}
+			return one(c.Traffic(ctx, model, false))
+		},
+	}.command(p)
+}
+
+func setCommand(p process.Process) *cobra.Command {
+	var file string
+	var generation uint64
+	return subcommand{
+		use: "set", short: "Replace the rules of a model by those of a file",
+		example: "  triton repo traffic set -m chat --file chat.json\n  echo '{\"default\":{\"version\":\"1\"}}' | triton repo traffic set -m chat --file -",
+		bind: func(f *flags.Set) {
+			f.StringVarP(&file, "file", "f", "", "file with the rules in JSON; - is standard input; required")
+			f.Uint64Var(&generation, "generation", 0, "fail unless the rules still have this generation; 0: replace any")
+		},
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			text, err := read(p, file)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := routing.Read(model, text); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			return one(c.SetTraffic(ctx, model, text, generation))
+		},
+	}.command(p)
+}
+
+// read reads a document.
+func read(p process.Process, file string) ([]byte, error) {
+	switch file {
+	case "":
+		return nil, process.UsageError("name the file with --file FILE")
+	case "-":
+		return io.ReadAll(io.LimitReader(p.Stdin, routing.MaxDocument+1))
+	}
+	return os.ReadFile(file)
+}
+
+func deleteCommand(p process.Process) *cobra.Command {
+	return subcommand{
+		use: "delete", short: "Delete the live rules of a model, so that those of its file apply",
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			return nil, c.DeleteTraffic(ctx, model, 0)
+		},
+	}.command(p)
+}
+
+func promoteCommand(p process.Process) *cobra.Command {
+	return subcommand{
+		use: "promote", short: "Give the canary of a model the share of its last step", text: writeCanaries,
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			return one(c.PromoteTraffic(ctx, model))
+		},
+	}.command(p)
+}
+
+func rollbackCommand(p process.Process) *cobra.Command {
+	return subcommand{
+		use: "rollback", short: "Take the share of a model's canary away", text: writeCanaries,
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			return one(c.RollbackTraffic(ctx, model))
+		},
+	}.command(p)
+}
+
+func canaryCommand(p process.Process) *cobra.Command {
+	var k routing.Canary
+	return subcommand{
+		use: "canary", short: "Start a canary, or print its state", text: writeCanaries,
+		example: "  triton repo traffic canary -m chat --version 2 --stable 1\n  triton repo traffic canary -m chat",
+		bind: func(f *flags.Set) {
+			f.StringVar(&k.Target.Version, "version", "", "version that is the canary; without it and --to-model the state is printed")
+			f.StringVar(&k.Target.Model, "to-model", "", "model that is the canary")
+			f.StringVar(&k.Stable.Version, "stable", "", "version that the canary is compared with")
+			f.StringVar(&k.Stable.Model, "stable-model", "", "model that the canary is compared with")
+			f.Float64SliceVar(&k.Steps, "steps", nil, "shares of requests in percent (default 1,5,25,50,100)")
+			f.Float64Var(&k.StepSeconds, "step-seconds", 0, "minimum time of a step (default 300)")
+			f.IntVar(&k.MinSamples, "min-samples", 0, "minimum number of requests to each version in a step (default 1000)")
+		},
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			if k.Target == (routing.Target{}) {
+				return one(c.Traffic(ctx, model, false))
+			}
+			return one(change(ctx, c, model, func(r *routing.Rules) { r.Canary, r.Weights = &k, nil }))
+		},
+	}.command(p)
+}
+
+func shadowCommand(p process.Process) *cobra.Command {
+	var s routing.Shadow
+	return subcommand{
+		use: "shadow", short: "Start a shadow, or print what it has found", text: writeShadows,
+		example: "  triton repo traffic shadow -m chat --version 2 --percent 10\n  triton repo traffic shadow -m chat",
+		bind: func(f *flags.Set) {
+			f.StringVar(&s.Target.Version, "version", "", "version that gets the copies; without it and --to-model the results are printed")
+			f.StringVar(&s.Target.Model, "to-model", "", "model that gets the copies")
+			f.Float64Var(&s.Percent, "percent", 10, "share of requests that are copied")
+			f.BoolVar(&s.HideContents, "hide-contents", false, "keep values and request ids out of the sampled differences")
+		},
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			if s.Target == (routing.Target{}) {
+				return one(c.Traffic(ctx, model, false))
+			}
+			return one(change(ctx, c, model, func(r *routing.Rules) { r.Shadow = &s }))
+		},
+	}.command(p)
+}
+
+func diffsCommand(p process.Process) *cobra.Command {
+	return subcommand{
+		use: "diffs", short: "Print the sampled differences of a shadow", text: writeDiffs,
+		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+			return one(c.Traffic(ctx, model, true))
+		},
+	}.command(p)
+}
+
+// change edits the rules of a model. It fails if another writer changes them meanwhile.
+func change(ctx context.Context, c *client.Client, model string, edit func(*routing.Rules)) (*routing.Status, error) {
+	rules, generation := &routing.Rules{}, uint64(0)
+	st, err := c.Traffic(ctx, model, false)
+	var se *status.Error
+	switch {
+	case err == nil:
+		rules, generation = st.Rules, st.Generation
+	case !errors.As(err, &se) || se.Code != status.NotFound:
+		return nil, err
+	}
+	edit(rules)
+	document, err := json.Marshal(rules)
+	if err != nil {
+		return nil, err
+	}
+	return c.SetTraffic(ctx, model, document, generation)
+}

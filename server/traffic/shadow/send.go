@@ -1,0 +1,62 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"triton/pkg/routing"
+	"triton/server/infer"
+)
+
+// send runs a copy and compares the outputs.
+func (s *Shadow) send(ctx context.Context, c *Copy) {
+	defer c.Drop()
+	m, err := s.opts.Acquire()
+	if err != nil {
+		s.counts.fail(c.diff(nil, err))
+		return
+	}
+	defer m.Release()
+	if m.Name() == c.name && m.Version() == c.version || m.Config().GetModelTransactionPolicy().GetDecoupled() || m.Config().GetSequenceBatching() != nil {
+		s.counts.skipped.Add(1)
+		return
+	}
+	r := c.request
+	c.request = nil
+	defer r.Release()
+	r.ModelName, r.ModelVersion = m.Name(), m.Version()
+	r.Priority = m.Config().GetDynamicBatching().GetPriorityLevels() // the lowest
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Config.Timeout())
+	defer cancel()
+	resp, err := m.Infer(ctx, r)
+	if err == nil {
+		defer resp.Release()
+		err = resp.Err
+	}
+	if err != nil {
+		if !errors.Is(ctx.Err(), context.Canceled) { // otherwise the shadow ends
+			s.counts.fail(c.diff(m, err))
+		}
+		return
+	}
+	s.counts.add(s.opts.Config, compare(s.opts.Config, c.outputs, resp.Outputs), c.diff(m, nil))
+}
+
+// diff returns the part of a difference that all outputs share.
+func (c *Copy) diff(m infer.Model, err error) routing.Diff {
+	d := routing.Diff{Time: time.Now(), Primary: c.name + ":" + c.version}
+	if m != nil {
+		d.Shadow = m.Name() + ":" + m.Version()
+	}
+	if !c.shadow.opts.Config.HideContents {
+		d.RequestID = c.id
+	}
+	if err != nil {
+		d.Reason = reasonError
+		if !c.shadow.opts.Config.HideContents {
+			d.Detail = err.Error()
+		}
+	}
+	return d
+}
