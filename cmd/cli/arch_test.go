@@ -88,6 +88,7 @@ var mayImport = map[string]string{
 	"server/model":                "server/model/fingerprint server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/backend/metric server/ratelimit server/warmup server/stats server/store server/validation server/lengthbucket server/admission server/scheduler/adaptive pkg/modelconfig pkg/modelconfig/extension pkg/inferencepb pkg/tensor pkg/modelconfig/modelfile pkg/modelconfig/requirement",
 	"server/model/fingerprint":    "server/store pkg/inferencepb",
 	"server/store":                "",
+	"server/store/remote/unpack":  "",
 	"server/validation":           "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler":            "server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/scheduler/adaptive":   "server/scheduler server/infer server/stats",
