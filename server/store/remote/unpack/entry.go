@@ -45,7 +45,7 @@ func (t *Tree) addFile(ctx context.Context, name string, from io.Reader) error {
 		return err
 	}
 	var err error
-	n.content, err = t.keep(ctx, &content{ctx: ctx, tree: t, from: from})
+	n.content, err = t.keep(ctx, Origin{t.layer, name}, &content{ctx: ctx, tree: t, from: from})
 	return err
 }
 

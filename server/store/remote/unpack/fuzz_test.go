@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/server/store/remote"
 	"triton/server/store/remote/unpack"
 )
 
@@ -42,12 +43,12 @@ func FuzzArchive(f *testing.F) {
 		}
 		require.LessOrEqual(t, size, int(small.Bytes)+(256<<10))
 		if err != nil {
-			require.ErrorIs(t, err, unpack.ErrRefused)
+			require.ErrorIs(t, err, remote.ErrRefused)
 			return
 		}
 		files, err := tree.Files()
 		if err != nil {
-			require.ErrorIs(t, err, unpack.ErrRefused)
+			require.ErrorIs(t, err, remote.ErrRefused)
 			return
 		}
 		require.LessOrEqual(t, len(files), small.Entries)

@@ -1,22 +1,20 @@
 // Package unpack reads archives from the network: tar, plain or compressed by gzip or zstd, zip,
 // and the layers of container images. It takes every archive for hostile. It writes no files: the
 // caller keeps the content of each, and no name from an archive ever becomes a path here. What an
-// archive may cost is bounded while it is read.
+// archive may cost is bounded while it is read. Errors about an archive that is broken, hostile or
+// too large wrap remote.ErrRefused.
 package unpack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-)
 
-// ErrRefused is wrapped by the errors about archives that are broken, hostile or too large. The
-// same archive is refused each time.
-var ErrRefused = errors.New("refused")
+	"triton/server/store/remote"
+)
 
 // Limits bound what an archive, or all layers of an image, may contain.
 type Limits struct {
@@ -33,10 +31,17 @@ func DefaultLimits() Limits { return Limits{Bytes: 256 << 30, Entries: 1_000_000
 type Content struct {
 	Size   int64
 	Digest string // SHA-256, lower-case hex
+	Origin Origin
 }
 
-// Keep reads the content of a file to its end and keeps it. It returns errors of the reader as they are.
-type Keep func(ctx context.Context, from io.Reader) (Content, error)
+// Origin says where a file was read.
+type Origin struct {
+	Archive int // the number of the archive, layer or file in the tree, from 1
+	Name    string
+}
+
+// Keep reads the content of a file and keeps it. It returns errors of the reader as they are.
+type Keep func(ctx context.Context, at Origin, from io.Reader) (Content, error)
 
 // File is a file of an archive. A name that ends in a slash is an empty folder.
 type File struct {
@@ -127,7 +132,7 @@ func (l *lister) add(f File) error {
 
 // refuse returns an error about an entry.
 func refuse(name, format string, args ...any) error {
-	return fmt.Errorf("%w: entry %q %s", ErrRefused, shorten(name), fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: entry %q %s", remote.ErrRefused, shorten(name), fmt.Sprintf(format, args...))
 }
 
 func shorten(name string) string {
@@ -138,9 +143,9 @@ func shorten(name string) string {
 }
 
 func (t *Tree) tooMany() error {
-	return fmt.Errorf("%w: it has more than %d entries, the limit", ErrRefused, t.limits.Entries)
+	return fmt.Errorf("%w: it has more than %d entries, the limit", remote.ErrRefused, t.limits.Entries)
 }
 
 func (t *Tree) tooLarge() error {
-	return fmt.Errorf("%w: unpacked it has more than %d bytes, the limit", ErrRefused, t.limits.Bytes)
+	return fmt.Errorf("%w: unpacked it has more than %d bytes, the limit", remote.ErrRefused, t.limits.Bytes)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
+	"triton/server/store/remote"
 	"triton/server/store/remote/unpack"
 )
 
@@ -86,7 +87,7 @@ func zstandard(t testing.TB, text []byte) []byte {
 // kept is the content of files by digest.
 type kept map[string]string
 
-func (k kept) keep(_ context.Context, from io.Reader) (unpack.Content, error) {
+func (k kept) keep(_ context.Context, _ unpack.Origin, from io.Reader) (unpack.Content, error) {
 	text, err := io.ReadAll(from)
 	sum := sha256.Sum256(text)
 	digest := hex.EncodeToString(sum[:])
@@ -222,7 +223,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := unpacked(t, "", test.archive)
-			require.ErrorIs(t, err, unpack.ErrRefused)
+			require.ErrorIs(t, err, remote.ErrRefused)
 			require.ErrorContains(t, err, test.reason)
 		})
 	}
@@ -292,7 +293,7 @@ func TestLayers(t *testing.T) {
 func TestAdd(t *testing.T) {
 	t.Parallel()
 	k := kept{}
-	c, err := k.keep(t.Context(), strings.NewReader("text"))
+	c, err := k.keep(t.Context(), unpack.Origin{}, strings.NewReader("text"))
 	require.NoError(t, err)
 	tree, err := unpack.New("models", small, k.keep)
 	require.NoError(t, err)
@@ -312,7 +313,7 @@ func TestAdd(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	tree, err := unpack.New("", unpack.DefaultLimits(), func(_ context.Context, from io.Reader) (unpack.Content, error) {
+	tree, err := unpack.New("", unpack.DefaultLimits(), func(_ context.Context, _ unpack.Origin, from io.Reader) (unpack.Content, error) {
 		cancel()
 		_, err := io.Copy(io.Discard, from)
 		return unpack.Content{}, err
@@ -320,5 +321,5 @@ func TestCancelled(t *testing.T) {
 	require.NoError(t, err)
 	err = tree.Archive(ctx, saved(t, tarred(t, entry{name: "x", text: strings.Repeat("x", 1<<20)})))
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, unpack.ErrRefused)
+	require.NotErrorIs(t, err, remote.ErrRefused)
 }
