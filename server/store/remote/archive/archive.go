@@ -140,7 +140,7 @@ func (s *source) whole(ctx context.Context, o remote.Object) (remote.Object, err
 		if err != nil {
 			return err
 		}
-		body, tag, err := webget.Whole(s.client, r, webget.SmallTimeout)
+		body, tag, err := webget.Whole(s.client, r)
 		if err != nil {
 			return err
 		}

@@ -289,7 +289,7 @@ func TestRefused(t *testing.T) {
 		"empty.tar":       "there are no files in it",
 		"x.tar#path=none": "there are no files in it below /none",
 		"nothing.tar":     "there are no files in it",
-		"none.tar":        "HTTP status 404",
+		"none.tar":        "404 Not Found",
 	} {
 		cache := t.TempDir()
 		env := remotetest.Env(t, cache, nil)

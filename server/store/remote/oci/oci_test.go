@@ -110,7 +110,7 @@ func TestImage(t *testing.T) {
 		":label": "", ":annotation": "", ":platforms": "", ":lone": "", ":plain?path=/models": "", "@" + d.Digest.String(): "",
 		":foreign":           "no image for linux/" + runtime.GOARCH + ", only for linux/s390x",
 		":plain?path=/other": "there are no files in it below /other",
-		":none":              "HTTP status 404",
+		":none":              "404 Not Found",
 	} {
 		env := remotetest.Env(t, t.TempDir(), nil)
 		got, err := remotetest.Contents(t.Context(), env, open(t, env, "oci://"+r.host()+"/team/models"+path, oci.Options{}))

@@ -2,7 +2,6 @@ package remotetest
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"os"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"triton/server/store/download"
 	"triton/server/store/filecache"
+	"triton/server/store/mirror"
 	"triton/server/store/remote"
 )
 
@@ -24,26 +24,9 @@ func Env(t testing.TB, cacheDir string, variables map[string]string) remote.Env 
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	d := download.New(download.Options{PartSize: 256 << 10, Silence: 300 * time.Millisecond, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond})
 	return remote.Env{
-		Getenv: func(name string) string { return variables[name] },
-		Log:    log,
-		Fetch: func(ctx context.Context, from remote.Source, o remote.Object) (*remote.File, error) {
-			b, err := c.Get(ctx, filecache.Want{Key: from.String() + o.Name + o.Tag, Size: o.Size, Digest: o.Digest}, func(ctx context.Context, f *os.File) error {
-				return d.Get(ctx, from, o, f, func(int) {})
-			})
-			return file(b), err
-		},
-		Make: func(ctx context.Context, key string, fill func(ctx context.Context, to io.Writer) error) (*remote.File, error) {
-			b, err := c.Get(ctx, filecache.Want{Key: key, Size: -1}, func(ctx context.Context, f *os.File) error { return fill(ctx, f) })
-			return file(b), err
-		},
+		Getenv: func(name string) string { return variables[name] }, Log: log,
+		Fetch: mirror.Fetcher(c, d), Make: mirror.Maker(c),
 	}
-}
-
-func file(b *filecache.Blob) *remote.File {
-	if b == nil {
-		return nil
-	}
-	return &remote.File{Path: b.Path, Size: b.Size, Digest: b.Digest, Free: b.Release}
 }
 
 // Contents lists a source, reads all of its files through the cache and returns their texts by name.

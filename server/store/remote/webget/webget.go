@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"triton/server/store/remote"
+	"triton/server/store/remote/web"
 )
 
 // SmallTimeout bounds a request for a small document, with its answer.
@@ -26,15 +27,10 @@ type Doer interface {
 	Do(r *http.Request) (*http.Response, error)
 }
 
-// NewClient returns a client that does not wait forever for a connection or a header, and that does
-// not follow redirections from HTTPS to HTTP.
+// NewClient returns a client that does not wait forever, and does not follow redirections from HTTPS
+// to HTTP.
 func NewClient() *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
-	t.ResponseHeaderTimeout = SmallTimeout
-	t.MaxIdleConnsPerHost = 16
-	t.DisableCompression = true // ranges and digests are those of the bytes that are stored
-	return &http.Client{Transport: t, CheckRedirect: func(to *http.Request, via []*http.Request) error {
+	return &http.Client{Transport: web.NewTransport(), CheckRedirect: func(to *http.Request, via []*http.Request) error {
 		if to.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
 			return fmt.Errorf("%w: %s redirects to %s, which is not encrypted", remote.ErrDenied, via[len(via)-1].URL.Host, to.URL.Host)
 		}
@@ -57,18 +53,10 @@ func Loopback(host string) bool {
 
 // Status returns an error for the status of an answer that is not a success.
 func Status(r *http.Response) error {
-	text := fmt.Sprintf("%s %s: HTTP status %s", r.Request.Method, redacted(r.Request.URL), r.Status)
-	switch r.StatusCode {
-	case http.StatusOK, http.StatusPartialContent:
+	if r.StatusCode == http.StatusOK || r.StatusCode == http.StatusPartialContent {
 		return nil
-	case http.StatusNotFound, http.StatusGone:
-		return fmt.Errorf("%w: %s", remote.ErrNotFound, text)
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("%w: %s", remote.ErrDenied, text)
-	case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
-		return fmt.Errorf("%w: %s", remote.ErrChanged, text)
 	}
-	return fmt.Errorf("%s", text)
+	return web.StatusError(r.StatusCode, fmt.Sprintf("%s to %s %s", r.Status, r.Request.Method, redacted(r.Request.URL)))
 }
 
 // redacted returns an address without passwords and parameters, which may be secrets.
@@ -88,46 +76,17 @@ func do(client Doer, r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Whole returns a document of any size, and the tag of the answer. Reading fails when no byte
-// arrives for the given time.
-func Whole(client Doer, r *http.Request, silence time.Duration) (body io.ReadCloser, tag string, err error) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	resp, err := do(client, r.WithContext(ctx))
-	if err == nil {
-		if err = Status(resp); err != nil {
-			resp.Body.Close()
-		}
-	}
+// Whole returns a document of any size, and the tag of the answer.
+func Whole(client Doer, r *http.Request) (body io.ReadCloser, tag string, err error) {
+	resp, err := do(client, r)
 	if err != nil {
-		cancel(nil)
 		return nil, "", err
 	}
-	w := &watched{ctx: ctx, cancel: cancel, body: resp.Body, silence: silence}
-	w.timer = time.AfterFunc(silence, func() { cancel(fmt.Errorf("no bytes arrived for %s", silence)) })
-	return w, TagOf(resp.Header), nil
-}
-
-// watched is a body that is given up when it is silent.
-type watched struct {
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	body    io.ReadCloser
-	timer   *time.Timer
-	silence time.Duration
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.body.Read(p)
-	if w.timer.Reset(w.silence); err != nil && !errors.Is(err, io.EOF) && w.ctx.Err() != nil {
-		err = context.Cause(w.ctx)
+	if err := Status(resp); err != nil {
+		resp.Body.Close()
+		return nil, "", err
 	}
-	return n, err
-}
-
-func (w *watched) Close() error {
-	w.timer.Stop()
-	w.cancel(nil)
-	return w.body.Close()
+	return resp.Body, TagOf(resp.Header), nil
 }
 
 // Small returns a document of at most limit bytes, and the header of the answer.
