@@ -5,11 +5,14 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 
+	"triton/server/store/filecache"
 	"triton/server/store/remote"
 	"triton/server/store/remote/packed"
 	"triton/server/store/remote/signature"
@@ -135,29 +138,41 @@ func (b blob) Open(ctx context.Context, _, tag string, offset, length int64) (io
 
 // whole downloads an archive from a server that sends no ranges, in one piece.
 func (s *source) whole(ctx context.Context, o remote.Object) (remote.Object, error) {
-	f, err := s.env.Make(ctx, "whole\n"+s.id(o), func(ctx context.Context, to io.Writer) error {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.at.url.String(), nil)
-		if err != nil {
-			return err
-		}
-		body, tag, err := webget.Whole(s.client, r)
-		if err != nil {
-			return err
-		}
-		defer body.Close()
-		if o.Tag != tag {
-			return remote.ErrChanged
-		}
-		_, err = io.Copy(to, body)
-		return err
+	f, err := packed.Intact(func() (*remote.File, error) {
+		return s.env.Make(ctx, "whole\n"+s.id(o), func(ctx context.Context, to io.Writer) error { return s.copy(ctx, o, to) })
 	})
 	if err != nil {
 		return o, err
 	}
 	defer f.Free()
-	if o.Digest != "" && f.Digest != o.Digest {
-		return o, fmt.Errorf("%w: %s has the SHA-256 %s instead of %s", remote.ErrRefused, o.Name, f.Digest, o.Digest)
-	}
 	o.Size, o.Digest = f.Size, f.Digest // the cache has it by now
 	return o, nil
+}
+
+// copy writes the archive, and compares its size and checksum.
+func (s *source) copy(ctx context.Context, o remote.Object, to io.Writer) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.at.url.String(), nil)
+	if err != nil {
+		return err
+	}
+	body, tag, err := webget.Whole(s.client, r)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if o.Tag != tag {
+		return remote.ErrChanged
+	}
+	hash := sha256.New()
+	size, err := io.Copy(io.MultiWriter(to, hash), body)
+	digest := hex.EncodeToString(hash.Sum(nil))
+	switch {
+	case err != nil:
+		return err
+	case o.Size >= 0 && size != o.Size:
+		return fmt.Errorf("%w: %d bytes instead of %d", filecache.ErrContent, size, o.Size)
+	case o.Digest != "" && digest != o.Digest:
+		return fmt.Errorf("%w: SHA-256 %s instead of %s", filecache.ErrContent, digest, o.Digest)
+	}
+	return nil
 }

@@ -130,20 +130,20 @@ func TestForms(t *testing.T) {
 				if pinned {
 					path += "#sha256=" + digest(text)
 				}
-				env := remotetest.Env(t, cache, nil)
+				env := remotetest.CacheEnv(t, cache, nil)
 				got, err := remotetest.Contents(t.Context(), env, open(t, env, path, archive.Options{}))
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 
 				before := at.proxy.Bytes()
-				again := remotetest.Env(t, cache, nil)
+				again := remotetest.CacheEnv(t, cache, nil)
 				got, err = remotetest.Contents(t.Context(), again, open(t, again, path, archive.Options{}))
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 				require.Less(t, at.proxy.Bytes()-before, int64(100), "nothing is downloaded again")
 				if pinned {
 					at.proxy.GoAway()
-					last := remotetest.Env(t, cache, nil)
+					last := remotetest.CacheEnv(t, cache, nil)
 					_, err := remotetest.Contents(t.Context(), last, open(t, last, path, archive.Options{}))
 					require.NoError(t, err, "a path with a digest needs no server once it is in the cache")
 				}
@@ -163,22 +163,15 @@ func TestFaults(t *testing.T) {
 			at := newSite(t, files)
 			at.put(t, "x.tar.gz", text)
 			at.put(t, "x.tar.gz.sha256", []byte(digest(text)+"  x.tar.gz\n"))
-			env := remotetest.Env(t, t.TempDir(), nil)
+			env := remotetest.CacheEnv(t, t.TempDir(), nil)
 			s := open(t, env, at.proxy.URL()+"/x.tar.gz", archive.Options{})
 			at.proxy.Set(remotetest.Rule{Fault: fault, After: 100_000, Times: 2, Match: func(r *http.Request) bool {
 				return r.Header.Get("Range") != "bytes=0-0" && r.URL.Path == "/x.tar.gz"
 			}})
 			got, err := remotetest.Contents(t.Context(), env, s)
-			if fault == remotetest.Flip {
-				require.ErrorContains(t, err, "SHA-256", "the checksum finds what the network did")
-				at.proxy.Set(remotetest.Rule{})
-				got, err = remotetest.Contents(t.Context(), env, s)
-			}
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			if fault != remotetest.Flip {
-				require.Positive(t, at.proxy.Injected())
-			}
+			require.Positive(t, at.proxy.Injected())
 		})
 	}
 }
@@ -188,7 +181,7 @@ func TestChanged(t *testing.T) {
 	t.Parallel()
 	at := newSite(t, files)
 	at.put(t, "x.tar", tarOf(t, map[string]string{"a/1/x": "a1", "b/1/x": "b1"}))
-	env := remotetest.Env(t, t.TempDir(), nil)
+	env := remotetest.CacheEnv(t, t.TempDir(), nil)
 	s := open(t, env, at.proxy.URL()+"/x.tar", archive.Options{})
 	old, err := s.List(t.Context())
 	require.NoError(t, err)
@@ -222,7 +215,7 @@ func TestEvicted(t *testing.T) {
 		at := newSite(t, files)
 		at.put(t, name, text)
 		cache := t.TempDir()
-		env := remotetest.Env(t, cache, nil)
+		env := remotetest.CacheEnv(t, cache, nil)
 		s := open(t, env, at.proxy.URL()+"/"+name+"#path=m", archive.Options{})
 		got, err := remotetest.Contents(t.Context(), env, s)
 		require.NoError(t, err)
@@ -253,7 +246,7 @@ func TestNoRanges(t *testing.T) {
 	})
 	text := forms(t, want)["x.tar.zst"]
 	at.put(t, "x.tar.zst", text)
-	env := remotetest.Env(t, t.TempDir(), nil)
+	env := remotetest.CacheEnv(t, t.TempDir(), nil)
 	path := at.proxy.URL() + "/x.tar.zst"
 	got, err := remotetest.Contents(t.Context(), env, open(t, env, path, archive.Options{}))
 	require.NoError(t, err)
@@ -264,7 +257,7 @@ func TestNoRanges(t *testing.T) {
 	wrong := strings.Repeat("0", 64)
 	_, err = remotetest.Contents(t.Context(), env, open(t, env, path+"#sha256="+wrong, archive.Options{}))
 	require.ErrorIs(t, err, remote.ErrRefused)
-	require.ErrorContains(t, err, "has the SHA-256 "+digest(text)+" instead of "+wrong)
+	require.ErrorContains(t, err, "SHA-256 "+digest(text)+" instead of "+wrong)
 }
 
 // TestRefused: wrong checksums, hostile archives and limits, with the reason; nothing is left in
@@ -292,14 +285,14 @@ func TestRefused(t *testing.T) {
 		"none.tar":        "404 Not Found",
 	} {
 		cache := t.TempDir()
-		env := remotetest.Env(t, cache, nil)
+		env := remotetest.CacheEnv(t, cache, nil)
 		_, err := open(t, env, at.proxy.URL()+"/"+path, archive.Options{}).List(t.Context())
 		require.ErrorContains(t, err, reason)
 		parts, err := filepath.Glob(filepath.Join(cache, "process", "*", "part-*"))
 		require.NoError(t, err)
 		require.Empty(t, parts)
 	}
-	env := remotetest.Env(t, t.TempDir(), nil)
+	env := remotetest.CacheEnv(t, t.TempDir(), nil)
 	_, err := open(t, env, at.proxy.URL()+"/x.tar", archive.Options{Limits: unpack.Limits{Bytes: 100, Entries: 10}}).List(t.Context())
 	require.ErrorIs(t, err, remote.ErrRefused)
 	require.ErrorContains(t, err, "more than 100 bytes, the limit")
@@ -333,7 +326,7 @@ func TestSignature(t *testing.T) {
 		"good.tar": "", "none.tar": "a public key is set, and there is no signature " + at.proxy.URL() + "/none.tar.sig",
 		"other.tar": "other.tar.sig: the signature is not valid", "page.tar": "neither DER nor base64",
 	} {
-		env := remotetest.Env(t, cache, nil)
+		env := remotetest.CacheEnv(t, cache, nil)
 		_, err := open(t, env, at.proxy.URL()+"/"+name+"#sha256="+digest(text), archive.Options{}).List(t.Context())
 		require.NoError(t, err, "without a key nothing is checked")
 		_, err = open(t, env, at.proxy.URL()+"/"+name, archive.Options{Key: key}).List(t.Context())
@@ -360,7 +353,7 @@ func TestCredentials(t *testing.T) {
 		})
 	})
 	at.put(t, "x.tar", tarOf(t, map[string]string{"m/1/x": "x"}))
-	env := remotetest.Env(t, t.TempDir(), nil)
+	env := remotetest.CacheEnv(t, t.TempDir(), nil)
 	good := open(t, env, "http://me:geheim@"+at.proxy.Address+"/x.tar?token=verborgen", archive.Options{})
 	got, err := remotetest.Contents(t.Context(), env, good)
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func TestArtifact(t *testing.T) {
 	}
 	r.put(t, manifest(r.blob("application/vnd.oci.empty.v1+json", []byte("{}")), layers...), "v1")
 	cache := t.TempDir()
-	env := remotetest.Env(t, cache, nil)
+	env := remotetest.CacheEnv(t, cache, nil)
 	s := open(t, env, "oci://"+p.Address+"/team/models:v1", oci.Options{})
 	_, err := s.List(t.Context())
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestArtifact(t *testing.T) {
 	require.Equal(t, want, got)
 
 	before := p.Bytes()
-	again := remotetest.Env(t, cache, nil)
+	again := remotetest.CacheEnv(t, cache, nil)
 	got, err = remotetest.Contents(t.Context(), again, open(t, again, "oci://"+p.Address+"/team/models:v1", oci.Options{}))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -112,7 +112,7 @@ func TestImage(t *testing.T) {
 		":plain?path=/other": "there are no files in it below /other",
 		":none":              "404 Not Found",
 	} {
-		env := remotetest.Env(t, t.TempDir(), nil)
+		env := remotetest.CacheEnv(t, t.TempDir(), nil)
 		got, err := remotetest.Contents(t.Context(), env, open(t, env, "oci://"+r.host()+"/team/models"+path, oci.Options{}))
 		if reason != "" {
 			require.ErrorIs(t, err, remote.ErrNotFound)
@@ -129,7 +129,7 @@ func TestTag(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t, "")
 	r.artifact(t, map[string]string{"a/1/x": "a1", "b/1/x": "b1"}, "latest")
-	env := remotetest.Env(t, t.TempDir(), nil)
+	env := remotetest.CacheEnv(t, t.TempDir(), nil)
 	s := open(t, env, "oci://"+r.host()+"/team/models", oci.Options{})
 	require.Equal(t, "oci://"+r.host()+"/team/models:latest", s.String())
 	old, err := s.List(t.Context())
@@ -154,7 +154,7 @@ func TestFaults(t *testing.T) {
 			r.artifact(t, want, "v1")
 			p := remotetest.NewProxy(t, r.URL)
 			p.Set(remotetest.Rule{Fault: fault, After: 100_000, Times: 2, Match: func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/blobs/") }})
-			env := remotetest.Env(t, t.TempDir(), nil)
+			env := remotetest.CacheEnv(t, t.TempDir(), nil)
 			s := open(t, env, "oci://"+p.Address+"/team/models:v1", oci.Options{})
 			got, err := remotetest.Contents(t.Context(), env, s)
 			if fault == remotetest.Flip {
@@ -192,7 +192,7 @@ func TestRefused(t *testing.T) {
 		":old":                  "is neither an image nor an artifact",
 		":weak":                 "has no SHA-256 digest",
 	} {
-		env := remotetest.Env(t, t.TempDir(), nil)
+		env := remotetest.CacheEnv(t, t.TempDir(), nil)
 		_, err := open(t, env, "oci://"+r.host()+"/team/models"+path, oci.Options{}).List(t.Context())
 		require.ErrorIs(t, err, remote.ErrRefused, path)
 		require.ErrorContains(t, err, reason)
@@ -225,7 +225,7 @@ func TestCredentials(t *testing.T) {
 		"none":          {map[string]string{"DOCKER_CONFIG": folder("{}")}, "access denied"},
 		"no home":       {nil, "access denied"},
 	} {
-		env := remotetest.Env(t, t.TempDir(), test.variables)
+		env := remotetest.CacheEnv(t, t.TempDir(), test.variables)
 		got, err := remotetest.Contents(t.Context(), env, open(t, env, "oci://"+r.host()+"/team/models:v1", oci.Options{}))
 		if test.reason != "" {
 			require.ErrorIs(t, err, remote.ErrDenied, name)
@@ -236,7 +236,7 @@ func TestCredentials(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, want, got)
 	}
-	_, err := oci.Opener(oci.Options{})("oci://"+r.host()+"/team/models:v1", remotetest.Env(t, t.TempDir(), map[string]string{"DOCKER_CONFIG": folder("{")}))
+	_, err := oci.Opener(oci.Options{})("oci://"+r.host()+"/team/models:v1", remotetest.CacheEnv(t, t.TempDir(), map[string]string{"DOCKER_CONFIG": folder("{")}))
 	require.ErrorContains(t, err, "reading Docker's configuration")
 }
 
@@ -252,7 +252,7 @@ func TestHelper(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "docker-credential-test"), []byte(script), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), fmt.Appendf(nil, `{"credHelpers": {%q: "test"}}`, r.host()), 0o600))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	env := remotetest.Env(t, t.TempDir(), map[string]string{"DOCKER_CONFIG": dir})
+	env := remotetest.CacheEnv(t, t.TempDir(), map[string]string{"DOCKER_CONFIG": dir})
 	got, err := remotetest.Contents(t.Context(), env, open(t, env, "oci://"+r.host()+"/team/models:v1", oci.Options{}))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"m/1/x": "x"}, got)
@@ -299,7 +299,7 @@ func TestSignature(t *testing.T) {
 		"good": "", "none": "a public key is set, and the registry has no signature of", "other": "the signed document is about " + good.Digest.String(),
 		"changed": "the signature is not valid", "empty": "there is none",
 	} {
-		env := remotetest.Env(t, cache, nil)
+		env := remotetest.CacheEnv(t, cache, nil)
 		path := "oci://" + r.host() + "/team/models:" + tag
 		_, err := open(t, env, path, oci.Options{}).List(t.Context())
 		require.NoError(t, err, "without a key nothing is checked")
@@ -325,7 +325,7 @@ func TestPaths(t *testing.T) {
 		"oci://registry/name:tag?plain=2":   "plain must be true or false",
 		"oci://registry/name:tag?path=%zzz": "cannot be parsed",
 	} {
-		_, err := oci.Opener(oci.Options{})(path, remotetest.Env(t, t.TempDir(), nil))
+		_, err := oci.Opener(oci.Options{})(path, remotetest.CacheEnv(t, t.TempDir(), nil))
 		require.ErrorContains(t, err, reason)
 	}
 }

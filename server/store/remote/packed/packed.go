@@ -12,6 +12,7 @@ import (
 	"os"
 	"sync"
 
+	"triton/server/store/filecache"
 	"triton/server/store/remote"
 	"triton/server/store/remote/unpack"
 )
@@ -188,7 +189,7 @@ func (r *Repository) readPart(ctx context.Context, tree *unpack.Tree, i int, p P
 	if p.Kind == Plain {
 		return tree.Add(p.Path, unpack.Content{Size: p.Object.Size, Digest: p.Object.Digest, Origin: unpack.Origin{Archive: i + 1}})
 	}
-	f, err := r.Env.Fetch(ctx, r.Parts, p.Object)
+	f, err := Intact(func() (*remote.File, error) { return r.Env.Fetch(ctx, r.Parts, p.Object) })
 	if err != nil {
 		return err
 	}
@@ -202,4 +203,18 @@ func (r *Repository) readPart(ctx context.Context, tree *unpack.Tree, i int, p P
 		return tree.Layer(ctx, f.Path)
 	}
 	return tree.Archive(ctx, f.Path)
+}
+
+// damaged bounds the downloads of content that has another checksum than announced.
+const damaged = 3
+
+// Intact downloads content again if it has another checksum than announced, which may be the fault
+// of the network, and refuses it if that does not help.
+func Intact(get func() (*remote.File, error)) (f *remote.File, err error) {
+	for range damaged {
+		if f, err = get(); !errors.Is(err, filecache.ErrContent) {
+			return f, err
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", remote.ErrRefused, err)
 }

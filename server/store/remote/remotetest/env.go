@@ -15,8 +15,8 @@ import (
 	"triton/server/store/remote"
 )
 
-// Env returns what sources get from the server, over a cache folder, with short pauses.
-func Env(t testing.TB, cacheDir string, variables map[string]string) remote.Env {
+// CacheEnv returns what sources get from the server, over a cache folder, with short pauses.
+func CacheEnv(t testing.TB, cacheDir string, variables map[string]string) remote.Env {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c, err := filecache.Open(filecache.Options{Dir: cacheDir, Log: log})
