@@ -1,5 +1,3 @@
-// Package remotetest is for tests of remote model repositories: a proxy that behaves as badly as
-// networks and stores do, and the part of the server that sources need.
 package remotetest
 
 import (
