@@ -264,3 +264,20 @@ func digestOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
+
+// tarWriter writes files into an archive.
+type tarWriter struct{ *tar.Writer }
+
+func newTarWriter(to io.Writer) tarWriter { return tarWriter{tar.NewWriter(to)} }
+
+func (w tarWriter) add(t *testing.T, name string, text []byte) {
+	t.Helper()
+	w.stream(t, name, int64(len(text)), bytes.NewReader(text))
+}
+
+func (w tarWriter) stream(t *testing.T, name string, size int64, from io.Reader) {
+	t.Helper()
+	require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o644}))
+	_, err := io.CopyN(w, from, size)
+	require.NoError(t, err)
+}
