@@ -60,28 +60,41 @@ func minioStore(t *testing.T, certificate string) realStore {
 	return realStore{"MinIO", address, []form{
 		{path: "s3://host:port/bucket/path", credentials: "access key", publish: private, repository: at("s3://", "models"), variables: fixed(keys), faults: true},
 		{path: "s3://http://host:port/bucket/path", credentials: "access key", publish: private, repository: at("s3://http://", "models"), variables: fixed(keys)},
-		{path: "s3://https://host:port/bucket/path", credentials: "access key", direct: true, variables: fixed(keys),
+		{
+			path: "s3://https://host:port/bucket/path", credentials: "access key", direct: true, variables: fixed(keys),
 			publish: func(t *testing.T, name string, files tree) {
 				publishS3(t, secureClient, "models", "team/"+name+"/", files)
 			},
-			repository: func(_, name string) string { return "s3://https://" + secure + "/models/team/" + name }},
-		{path: "s3://bucket/path", credentials: "access key; endpoint by AWS_ENDPOINT_URL", publish: private,
+			repository: func(_, name string) string { return "s3://https://" + secure + "/models/team/" + name },
+		},
+		{
+			path: "s3://bucket/path", credentials: "access key; endpoint by AWS_ENDPOINT_URL", publish: private,
 			repository: func(_, name string) string { return "s3://models/team/" + name },
 			variables: func(address string) map[string]string {
 				return map[string]string{"AWS_ENDPOINT_URL": "http://" + address, "AWS_ACCESS_KEY_ID": storeUser, "AWS_SECRET_ACCESS_KEY": storePassword}
-			}},
+			},
+		},
 		{path: "s3://host:port/bucket/path", credentials: "session token of AssumeRole", publish: private, repository: at("s3://", "models"), variables: session},
 		{path: "s3://host:port/bucket/path", credentials: "TRITON_CLOUD_CREDENTIAL_PATH", publish: private, repository: at("s3://", "models"), variables: fixed(map[string]string{"TRITON_CLOUD_CREDENTIAL_PATH": file})},
-		{path: "s3://host:port/bucket/path", credentials: "profile of the shared file", publish: private, repository: at("s3://", "models"),
-			variables: fixed(map[string]string{"AWS_SHARED_CREDENTIALS_FILE": profile, "AWS_PROFILE": "models"})},
-		{path: "s3://host:port/bucket/path", credentials: "anonymous", publish: publish("public"), repository: at("s3://", "public"),
-			variables: fixed(map[string]string{"AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"})},
-		{path: "s3://host:port/bucket/path", credentials: "anonymous, private bucket", publish: private, repository: at("s3://", "models"),
-			variables: fixed(map[string]string{"AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"}), refused: "access denied"},
-		{path: "s3://host:port/bucket/path", credentials: "wrong key", publish: private, repository: at("s3://", "models"),
-			variables: fixed(map[string]string{"AWS_ACCESS_KEY_ID": storeUser, "AWS_SECRET_ACCESS_KEY": "wrong"}), refused: "access denied"},
+		{
+			path: "s3://host:port/bucket/path", credentials: "profile of the shared file", publish: private, repository: at("s3://", "models"),
+			variables: fixed(map[string]string{"AWS_SHARED_CREDENTIALS_FILE": profile, "AWS_PROFILE": "models"}),
+		},
+		{
+			path: "s3://host:port/bucket/path", credentials: "anonymous", publish: publish("public"), repository: at("s3://", "public"),
+			variables: fixed(map[string]string{"AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"}),
+		},
+		{
+			path: "s3://host:port/bucket/path", credentials: "anonymous, private bucket", publish: private, repository: at("s3://", "models"),
+			variables: fixed(map[string]string{"AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"}), refused: "access denied",
+		},
+		{
+			path: "s3://host:port/bucket/path", credentials: "wrong key", publish: private, repository: at("s3://", "models"),
+			variables: fixed(map[string]string{"AWS_ACCESS_KEY_ID": storeUser, "AWS_SECRET_ACCESS_KEY": "wrong"}), refused: "access denied",
+		},
 		{path: "s3://host:port/bucket/path", credentials: "access key, no such bucket", publish: private, repository: at("s3://", "none"), variables: fixed(keys), refused: "not found"},
-		{path: "https://host/models.tar.gz?<signature>", credentials: "presigned address", fixed: true, direct: true,
+		{
+			path: "https://host/models.tar.gz?<signature>", credentials: "presigned address", fixed: true, direct: true,
 			publish: func(t *testing.T, name string, files tree) {
 				publishS3(t, secureClient, "models", "", tree{name + ".tar.gz": string(packTarGzip(t, files))})
 			},
@@ -89,7 +102,8 @@ func minioStore(t *testing.T, certificate string) realStore {
 				u, err := secureClient.PresignedGetObject(t.Context(), "models", name+".tar.gz", time.Hour, nil)
 				require.NoError(t, err)
 				return u.String()
-			}},
+			},
+		},
 	}}
 }
 
@@ -129,12 +143,18 @@ func gcsStore(t *testing.T) realStore {
 	}
 	return realStore{"fake-gcs-server", address, []form{
 		{path: "gs://bucket/path", credentials: "anonymous", publish: publish, repository: at("models"), variables: with(nil), faults: true},
-		{path: "gs://bucket/path", credentials: "GOOGLE_APPLICATION_CREDENTIALS (service account)", publish: publish, repository: at("models"),
-			variables: with(map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": accountFile})},
-		{path: "gs://bucket/path", credentials: "TRITON_CLOUD_CREDENTIAL_PATH", publish: publish, repository: at("models"),
-			variables: with(map[string]string{"TRITON_CLOUD_CREDENTIAL_PATH": credentialFile})},
-		{path: "gs://bucket/path", credentials: "broken key file", publish: publish, repository: at("models"),
-			variables: with(map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": document(t, "broken.json", "{}")}), refused: "access denied"},
+		{
+			path: "gs://bucket/path", credentials: "GOOGLE_APPLICATION_CREDENTIALS (service account)", publish: publish, repository: at("models"),
+			variables: with(map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": accountFile}),
+		},
+		{
+			path: "gs://bucket/path", credentials: "TRITON_CLOUD_CREDENTIAL_PATH", publish: publish, repository: at("models"),
+			variables: with(map[string]string{"TRITON_CLOUD_CREDENTIAL_PATH": credentialFile}),
+		},
+		{
+			path: "gs://bucket/path", credentials: "broken key file", publish: publish, repository: at("models"),
+			variables: with(map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": document(t, "broken.json", "{}")}), refused: "access denied",
+		},
 		{path: "gs://bucket/path", credentials: "anonymous, no such bucket", publish: publish, repository: at("none"), variables: with(nil), refused: "not found"},
 	}}
 }
@@ -163,8 +183,10 @@ func azureStore(t *testing.T) realStore {
 		{path: path, credentials: "shared access signature", publish: publish("models"), repository: at("as://http://", "models"), variables: fixed(map[string]string{"AZURE_STORAGE_SAS_TOKEN": azureToken(t, "rl")})},
 		{path: path, credentials: "anonymous", publish: publish("public"), repository: at("as://http://", "public")},
 		{path: path, credentials: "anonymous, private container", publish: publish("models"), repository: at("as://http://", "models"), refused: "listing"},
-		{path: path, credentials: "wrong key", publish: publish("models"), repository: at("as://http://", "models"),
-			variables: fixed(map[string]string{"AZURE_STORAGE_ACCOUNT": azureAccount, "AZURE_STORAGE_KEY": "d3Jvbmc="}), refused: "access denied"},
+		{
+			path: path, credentials: "wrong key", publish: publish("models"), repository: at("as://http://", "models"),
+			variables: fixed(map[string]string{"AZURE_STORAGE_ACCOUNT": azureAccount, "AZURE_STORAGE_KEY": "d3Jvbmc="}), refused: "access denied",
+		},
 		{path: path, credentials: "account key, no such container", publish: publish("models"), repository: at("as://http://", "none"), variables: fixed(keys), refused: "not found"},
 	}}
 }
@@ -193,12 +215,18 @@ func registryStore(t *testing.T) realStore {
 	return realStore{"distribution (registry)", open, []form{
 		{path: "oci://registry/name:tag", credentials: "anonymous, artifact", publish: artifact(open), repository: at("models", ""), faults: true},
 		{path: "oci://registry/name:tag?path=/models", credentials: "anonymous, image for two platforms", publish: image, repository: at("images", "?path=/models"), faults: true},
-		{path: "oci://registry/name@sha256:<digest>", credentials: "anonymous, artifact", publish: artifact(open), fixed: true,
-			repository: func(address, name string) string { return "oci://" + address + "/team/models@" + digests[name] }},
-		{path: "oci://registry/name:tag", credentials: "Docker's config.json", publish: artifact(locked), direct: true, repository: private,
-			variables: func(string) map[string]string { return config(locked, "geheim") }},
-		{path: "oci://registry/name:tag", credentials: "Docker's config.json, wrong password", publish: artifact(locked), direct: true, repository: private,
-			variables: func(string) map[string]string { return config(locked, "falsch") }, refused: "access denied"},
+		{
+			path: "oci://registry/name@sha256:<digest>", credentials: "anonymous, artifact", publish: artifact(open), fixed: true,
+			repository: func(address, name string) string { return "oci://" + address + "/team/models@" + digests[name] },
+		},
+		{
+			path: "oci://registry/name:tag", credentials: "Docker's config.json", publish: artifact(locked), direct: true, repository: private,
+			variables: func(string) map[string]string { return config(locked, "geheim") },
+		},
+		{
+			path: "oci://registry/name:tag", credentials: "Docker's config.json, wrong password", publish: artifact(locked), direct: true, repository: private,
+			variables: func(string) map[string]string { return config(locked, "falsch") }, refused: "access denied",
+		},
 		{path: "oci://registry/name:tag", credentials: "anonymous, private registry", publish: artifact(locked), direct: true, repository: private, refused: "access denied"},
 		{path: "oci://registry/name:tag", credentials: "anonymous, no such tag", publish: artifact(open), repository: at("models", "-none"), refused: "not found"},
 	}}
@@ -229,8 +257,10 @@ func webStore(t *testing.T) realStore {
 		{path: "http://host/models.tar.zst", credentials: "anonymous", publish: file(".tar.zst", false), repository: at("http://", ".tar.zst")},
 		{path: "http://host/models.zip", credentials: "anonymous", publish: file(".zip", false), repository: at("http://", ".zip")},
 		{path: "http://host/models.tar.gz#sha256=<digest>", credentials: "anonymous", publish: file(".tar.gz", false), repository: pinned, fixed: true},
-		{path: "http://host/models.tar.gz#sha256=<other digest>", credentials: "anonymous", publish: file(".tar.gz", false),
-			repository: at("http://", ".tar.gz#sha256="+strings.Repeat("0", 64)), refused: "instead of 0000"},
+		{
+			path: "http://host/models.tar.gz#sha256=<other digest>", credentials: "anonymous", publish: file(".tar.gz", false),
+			repository: at("http://", ".tar.gz#sha256="+strings.Repeat("0", 64)), refused: "instead of 0000",
+		},
 		{path: "http://user:password@host/models.tar", credentials: "in the path", publish: secret, repository: func(address, name string) string {
 			return "http://" + storeUser + ":" + storePassword + "@" + address + "/secret/" + name + ".tar"
 		}},
@@ -241,11 +271,13 @@ func webStore(t *testing.T) realStore {
 func pythonStore(t *testing.T) realStore {
 	dir := t.TempDir()
 	return realStore{"Python's http.server", strings.TrimPrefix(startPythonServer(t, dir), "http://"), []form{
-		{path: "http://host/models.tar.gz", credentials: "anonymous; no ranges", faults: true,
+		{
+			path: "http://host/models.tar.gz", credentials: "anonymous; no ranges", faults: true,
 			without: []remotetest.Fault{remotetest.Stall}, // a stream without ranges is given up after a minute
 			publish: func(t *testing.T, name string, files tree) {
 				publishArchive(t, filepath.Join(dir, name+".tar.gz"), files, true)
 			},
-			repository: func(address, name string) string { return "http://" + address + "/" + name + ".tar.gz" }},
+			repository: func(address, name string) string { return "http://" + address + "/" + name + ".tar.gz" },
+		},
 	}}
 }
