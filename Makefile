@@ -22,6 +22,9 @@ GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GORELEASER    = github.com/goreleaser/goreleaser/v2@v2.15.0
 GRPCURL       = github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4
 BENCHSTAT     = golang.org/x/perf/cmd/benchstat@latest
+STORES = github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c github.com/fsouza/fake-gcs-server@v1.56.1 \
+  github.com/distribution/distribution/v3/cmd/registry@v3.1.2
+AZURITE = azurite@3.37.0
 PROTOC_GEN_GO = google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC = google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
@@ -123,6 +126,17 @@ compare: build onnxruntime oracle ## send the same requests to NVIDIA's server a
 groundtruth: onnxruntime oracle $(VENV)/.stamp ## lint 1000 repositories with mistakes, and serve them here and with NVIDIA's server
 	go test -count=1 -v -timeout 60m -run 'TestServe$$' ./repo/lint/ -cases 1000 -python-models
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 120m -run 'TestGroundTruth$$' ./repo/lint/ -cases 1000
+
+.PHONY: stores
+stores: build/stores/.stamp ## models from real stores (MinIO, fake-gcs-server, Azurite, a registry), with faults of the network
+	TRITON_STORES=$(abspath build/stores) TRITON_STORES_TABLE=$(abspath docs/repositories.md) \
+	  go test -count=1 -timeout 30m -run '^TestStores' ./server/
+
+build/stores/.stamp:
+	mkdir -p build/stores
+	for p in $(STORES); do CGO_ENABLED=0 GOBIN=$(abspath build/stores) go install -trimpath $$p || exit 1; done
+	npm install --prefix build/stores --no-audit --no-fund --no-package-lock $(AZURITE)
+	@touch $@
 
 .PHONY: scenarios
 scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and on ours

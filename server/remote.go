@@ -14,9 +14,13 @@ import (
 	"triton/server/store/filecache"
 	"triton/server/store/mirror"
 	"triton/server/store/remote"
+	"triton/server/store/remote/archive"
 	"triton/server/store/remote/azure"
 	"triton/server/store/remote/gcs"
+	"triton/server/store/remote/oci"
 	"triton/server/store/remote/s3"
+	"triton/server/store/remote/signature"
+	"triton/server/store/remote/unpack"
 )
 
 // Remote configures repository paths on other machines.
@@ -27,11 +31,25 @@ type Remote struct {
 	CacheSize int64
 	// Getenv returns variables with credentials and endpoints; nil: there are none.
 	Getenv func(name string) string
+	// Download configures requests; the zero value is the default.
+	Download download.Options
+	// PublicKey refuses archives and images without its signature; nil: signatures are not checked.
+	PublicKey *signature.Key
+	// Unpack bounds what archives and images contain; the zero value is the default.
+	Unpack unpack.Limits
 }
 
-// schemes are the sources of remote repository paths.
-func schemes() remote.Schemes {
-	return remote.Schemes{"s3": s3.Open, "gs": gcs.Open, "as": azure.Open}
+// schemes returns the sources of remote repository paths.
+func (r Remote) schemes() remote.Schemes {
+	limits := r.Unpack
+	if limits == (unpack.Limits{}) {
+		limits = unpack.DefaultLimits()
+	}
+	web := archive.Opener(archive.Options{Key: r.PublicKey, Limits: limits})
+	return remote.Schemes{
+		"s3": s3.Open, "gs": gcs.Open, "as": azure.Open,
+		"oci": oci.Opener(oci.Options{Key: r.PublicKey, Limits: limits}), "http": web, "https": web,
+	}
 }
 
 // remotes opens remote repository paths. They share a cache.
@@ -59,8 +77,8 @@ func (r *remotes) open(path string) (store.Place, error) {
 		getenv = func(string) string { return "" }
 	}
 	env := remote.Env{Getenv: getenv, Log: r.opts.Log}
-	env.Fetch = mirror.Fetcher(r.cache, r.downloader)
-	source, err := schemes().Open(path, env)
+	env.Fetch, env.Make = mirror.Fetcher(r.cache, r.downloader), mirror.Maker(r.cache)
+	source, err := r.opts.Remote.schemes().Open(path, env)
 	if err != nil {
 		return nil, status.New(status.InvalidArg, "%w", err)
 	}
@@ -84,7 +102,7 @@ func (r *remotes) openCache() error {
 	if err != nil {
 		return status.New(status.Internal, "%w; choose another folder with --repository-cache-directory", err)
 	}
-	r.cache, r.downloader = c, download.New(download.Options{})
+	r.cache, r.downloader = c, download.New(r.opts.Remote.Download)
 	return nil
 }
 

@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 	"cmd/cli/complete":            "pkg/client repo",
 	"cmd/cli/output":              "cmd/cli/flags cmd/cli/process",
 	"cmd/cli/devices":             "cmd/cli/process pkg/cuda pkg/gpu",
-	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/trace pkg/cuda pkg/gpu cmd/cli/library",
+	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library",
 	"cmd/cli/perf":                "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/perf/recording cmd/cli/perf/results perf perf/data perf/load perf/report perf/result perf/result/chart pkg/client pkg/client/lane pkg/kserve pkg/measure cmd/cli/devices cmd/cli/library cmd/cli/perf/inprocess perf/llm perf/llm/genaiperf perf/service/dynamicgrpc perf/service/openai perf/service/tfserving perf/service/torchserve server cmd/cli/perf/run perf/trace",
 	"cmd/cli/library":             "cmd/cli/process server/backend/onnx",
 	"cmd/cli/perf/run":            "cmd/cli/process cmd/cli/flags perf/offline perf/offline/rows pkg/client pkg/ui",
@@ -203,6 +203,12 @@ var mayImport = map[string]string{
 	"server/store/remote/gcs":        "server/store/remote server/store/remote/credential server/store/remote/web",
 	"server/store/remote/s3":         "server/store/remote server/store/remote/credential server/store/remote/web",
 	"server/store/remote/web":        "server/store/remote",
+	"server/store/remote/archive":    "server/store/filecache server/store/remote server/store/remote/packed server/store/remote/signature server/store/remote/unpack server/store/remote/webget",
+	"server/store/remote/oci":        "server/store/remote server/store/remote/packed server/store/remote/signature server/store/remote/unpack server/store/remote/webget",
+	"server/store/remote/packed":     "server/store/filecache server/store/remote server/store/remote/unpack",
+	"server/store/remote/signature":  "",
+	"server/store/remote/unpack":     "server/store/remote",
+	"server/store/remote/webget":     "server/store/remote server/store/remote/web",
 }
 
 // testsImport is the import table of the packages that are for tests only. No other package
@@ -222,7 +228,7 @@ var testsImport = map[string]string{
 	"server/infer/infertest":              "server/infer",
 	"server/scenario":                     "pkg/inferencepb",
 	"server/servertest":                   "*",
-	"server/store/remote/remotetest":      "server/store/remote",
+	"server/store/remote/remotetest":      "server/store/download server/store/filecache server/store/mirror server/store/remote",
 	"pkg/gpu/gputest":                     "pkg/gpu pkg/gpu/nvml",
 	"repo/lint/linttest":                  "pkg/inferencepb pkg/modelconfig repo/example",
 }

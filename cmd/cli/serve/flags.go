@@ -85,7 +85,7 @@ func (o *options) bindModels(t *table) {
 	m := &o.Models
 	t.Group("Model Repository")
 	t.list(&o.Repositories, nil, "model-store", "Another name of --model-repository.")
-	t.list(&o.Repositories, nil, "model-repository", "Folder whose subfolders are models, on this machine or in a store: s3://, gs:// or as://. May be repeated.")
+	t.list(&o.Repositories, nil, "model-repository", "Folder whose subfolders are models, on this machine or in a store: s3://, gs://, as://, oci:// or the https:// address of an archive. May be repeated.")
 	o.bindCache(t)
 	t.boolean(&o.ExitOnError, "exit-on-error",
 		"Exit with an error when a model cannot be loaded at the start. Models that fail only because the ONNX Runtime library is missing do not count.")

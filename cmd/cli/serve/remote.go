@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"triton/server/store/remote/signature"
+	"triton/server/store/remote/unpack"
 )
 
 // bindCache defines the flags of remote repositories.
@@ -14,7 +17,21 @@ func (o *options) bindCache(t *table) {
 		"Folder for the files of remote repositories; it may be shared by several servers. By default triton/repositories in the user's cache folder.")
 	t.value(intValue[int64]{&r.CacheSize, 0, maxInt, "Error: --repository-cache-size must not be negative."}, "repository-cache-size",
 		"Maximum number of bytes in that folder: unused files are removed, the least recently used first. 0 is no limit.")
-	t.MarkOwn("repository-cache-directory", "repository-cache-size")
+	r.Unpack = unpack.DefaultLimits()
+	t.value(intValue[int64]{&r.Unpack.Bytes, 1, maxInt, "Error: --repository-unpack-limit must be greater than 0."}, "repository-unpack-limit",
+		"Maximum number of bytes that an archive or an image may have when it is unpacked.")
+	t.parsed(o.setPublicKey, "", "repository-public-key",
+		"File with a public key in PEM form (ECDSA P-256). Archives and images without its signature are refused.")
+	t.MarkOwn("repository-cache-directory", "repository-cache-size", "repository-unpack-limit", "repository-public-key")
+}
+
+// setPublicKey reads the key; an empty path is none.
+func (o *options) setPublicKey(path string) (err error) {
+	o.Remote.PublicKey = nil
+	if path != "" {
+		o.Remote.PublicKey, err = signature.ReadKey(path)
+	}
+	return err
 }
 
 const defaultCacheSize = 64 << 30

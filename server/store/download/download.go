@@ -116,7 +116,7 @@ func (d *Downloader) Retry(ctx context.Context, what string, request func(ctx co
 
 // final reports whether a request that failed with an error would fail again.
 func final(err error) bool {
-	for _, e := range []error{remote.ErrNotFound, remote.ErrDenied, remote.ErrChanged, syscall.ENOSPC, errWrite} {
+	for _, e := range []error{remote.ErrNotFound, remote.ErrDenied, remote.ErrChanged, remote.ErrRefused, syscall.ENOSPC, errWrite} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -15,7 +15,8 @@ import (
 // Want names content: what a source has under a key, or what has a digest.
 type Want struct {
 	// Key names the source, the object and its tag. The content of a key never changes.
-	Key  string
+	Key string
+	// Size is the number of bytes; negative: it is not known before the content is there.
 	Size int64
 	// Digest is the SHA-256 in lower-case hex, if it is known before the download; else empty.
 	Digest string
@@ -72,11 +73,15 @@ func (c *Cache) lookUp(w Want) (b *Blob, intact, touched bool) {
 	if err != nil {
 		return nil, false, false
 	}
-	if b, err = c.hold(digest, w.Size); err != nil {
+	size := w.Size
+	if size < 0 {
+		size = info.Size()
+	}
+	if b, err = c.hold(digest, size); err != nil {
 		return nil, false, false
 	}
-	touched = info.Size() != w.Size || !info.ModTime().Equal(timeOf(digest))
-	return b, !touched && w.Size > cheap, touched
+	touched = info.Size() != size || !info.ModTime().Equal(timeOf(digest))
+	return b, !touched && size > cheap, touched
 }
 
 // verify hashes a file. It removes one with other content.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -37,16 +38,23 @@ func (c *Cache) Get(ctx context.Context, w Want, fill func(ctx context.Context, 
 		return b, nil
 	}
 	c.misses.Add(1)
-	c.makeRoom(w.Size)
+	c.makeRoom(max(w.Size, 0))
 	b, err := c.add(ctx, w, fill)
 	if isDiskFull(err) && c.evict(func(int64) bool { return true }) > 0 {
 		b, err = c.add(ctx, w, fill)
 	}
 	if isDiskFull(err) {
-		err = fmt.Errorf("%w: %d bytes do not fit into the cache folder %s; free space, or choose a folder with --repository-cache-directory",
-			ErrDiskFull, w.Size, c.opts.Dir)
+		err = fmt.Errorf("%w: %s bytes do not fit into the cache folder %s; free space, or choose a folder with --repository-cache-directory",
+			ErrDiskFull, sizeText(w.Size), c.opts.Dir)
 	}
 	return b, err
+}
+
+func sizeText(size int64) string {
+	if size < 0 {
+		return "the"
+	}
+	return strconv.FormatInt(size, 10)
 }
 
 func isDiskFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
@@ -112,11 +120,12 @@ func (c *Cache) add(ctx context.Context, w Want, fill func(ctx context.Context, 
 	switch {
 	case err != nil:
 		return nil, err
-	case size != w.Size:
+	case w.Size >= 0 && size != w.Size:
 		return nil, fmt.Errorf("%w: %d bytes instead of %d", ErrContent, size, w.Size)
 	case w.Digest != "" && digest != w.Digest:
 		return nil, fmt.Errorf("%w: SHA-256 %s instead of %s", ErrContent, digest, w.Digest)
 	}
+	w.Size = size
 	return c.commit(w, f, digest)
 }
 

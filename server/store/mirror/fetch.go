@@ -113,7 +113,7 @@ func wanted(rel, version string) bool {
 func (m *Mirror) get(ctx context.Context, o remote.Object, a *activity) (*filecache.Blob, error) {
 	w := want(m.source, o)
 	hit := true
-	b, err := m.opts.Cache.Get(ctx, w, func(ctx context.Context, f *os.File) error {
+	fill := func(ctx context.Context, f *os.File) error {
 		hit = false
 		begin := time.Now()
 		defer func() { m.stats.nanoseconds.Add(int64(time.Since(begin))) }()
@@ -121,7 +121,14 @@ func (m *Mirror) get(ctx context.Context, o remote.Object, a *activity) (*fileca
 			m.stats.bytes.Add(int64(n))
 			a.arrived(int64(n))
 		})
-	})
+	}
+	b, err := m.opts.Cache.Get(ctx, w, fill)
+	for try := 1; o.Digest != "" && errors.Is(err, filecache.ErrContent) && try < damaged; try++ {
+		m.stats.retries.Add(1)
+		m.opts.Log.Warn(fmt.Sprintf("%s: %q: %s; it is downloaded again", m.source, o.Name, err))
+		a.arrived(-o.Size)
+		b, err = m.opts.Cache.Get(ctx, w, fill)
+	}
 	if hit {
 		a.skip(o.Size)
 	}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"io"
 	"os"
 
 	"triton/server/store/download"
@@ -18,8 +19,23 @@ func Fetcher(cache *filecache.Cache, d *download.Downloader) func(context.Contex
 		if err != nil {
 			return nil, err
 		}
-		return &remote.File{Path: b.Path, Digest: b.Digest, Free: b.Release}, nil
+		return fileOf(b), nil
 	}
+}
+
+// Maker returns the function with which sources keep content that is made here, see remote.Env.
+func Maker(cache *filecache.Cache) func(context.Context, string, func(context.Context, io.Writer) error) (*remote.File, error) {
+	return func(ctx context.Context, key string, fill func(context.Context, io.Writer) error) (*remote.File, error) {
+		b, err := cache.Get(ctx, filecache.Want{Key: key, Size: -1}, func(ctx context.Context, f *os.File) error { return fill(ctx, f) })
+		if err != nil {
+			return nil, err
+		}
+		return fileOf(b), nil
+	}
+}
+
+func fileOf(b *filecache.Blob) *remote.File {
+	return &remote.File{Path: b.Path, Size: b.Size, Digest: b.Digest, Free: b.Release}
 }
 
 // Plus returns the counters of two mirrors of one path, of which other is the later one.

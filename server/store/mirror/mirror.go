@@ -132,6 +132,7 @@ var errClosed = errors.New("the repository path is closed")
 func (m *Mirror) explain(doing string, err error) error {
 	hint := ""
 	switch {
+	case errors.Is(err, remote.ErrRefused):
 	case errors.Is(err, remote.ErrDenied):
 		hint = "; check the credentials of the server (docs/repositories.md), and that they may list and read this path"
 	case errors.Is(err, remote.ErrNotFound):

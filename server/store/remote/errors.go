@@ -10,4 +10,7 @@ var (
 	ErrDenied = errors.New("access denied")
 	// ErrChanged: the object has other content than when it was listed.
 	ErrChanged = errors.New("the content was changed since it was listed")
+	// ErrRefused: the content is broken or hostile, has another checksum than announced, or its
+	// signature does not verify.
+	ErrRefused = errors.New("refused")
 )

@@ -58,11 +58,16 @@ type Env struct {
 	// with retries, and returns a file that stays until it is released. It is for sources that
 	// need local bytes before they can list, such as archives.
 	Fetch func(ctx context.Context, from Source, o Object) (*File, error)
+	// Make returns content that is made on this machine, such as a file of an archive: what the
+	// cache has under the key, or else what fill writes. The content of a key never changes. Of
+	// several callers for a key, in all processes, one fills and the others wait.
+	Make func(ctx context.Context, key string, fill func(ctx context.Context, to io.Writer) error) (*File, error)
 }
 
 // File is a local file with the content of an object. The caller must not write to it.
 type File struct {
 	Path   string
+	Size   int64
 	Digest string // SHA-256, lower-case hex
 	Free   func()
 }

@@ -1,0 +1,69 @@
+package oci
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"oras.land/oras-go/v2/registry"
+
+	"triton/server/store/remote/webget"
+)
+
+const scheme = "oci://"
+
+// location is a repository path: oci://registry/name:tag?path=/models.
+type location struct {
+	ref    registry.Reference
+	within string // the folder of the image; empty: an annotation of the image says it
+	plain  bool   // without encryption
+}
+
+func parse(path string) (location, error) {
+	name, query, _ := strings.Cut(strings.TrimPrefix(path, scheme), "?")
+	ref, err := registry.ParseReference(name)
+	if err != nil {
+		return location{}, fmt.Errorf("%s: the path of an image or artifact has the form oci://registry/name:tag or oci://registry/name@sha256:<digest>: %w", path, err)
+	}
+	if ref.Reference == "" {
+		ref.Reference = "latest"
+	}
+	fields, err := url.ParseQuery(query)
+	if err != nil {
+		return location{}, fmt.Errorf("%s: the part after ? cannot be parsed", path)
+	}
+	l := location{ref: ref, plain: webget.Loopback(ref.Registry)}
+	for field, values := range fields {
+		switch field {
+		case "path":
+			l.within = strings.Trim(values[0], "/")
+		case "plain":
+			if l.plain, err = strconv.ParseBool(values[0]); err != nil {
+				return location{}, fmt.Errorf("%s: plain must be true or false", path)
+			}
+		default:
+			return location{}, fmt.Errorf("%s: unknown setting %q after ?; known are path and plain", path, field)
+		}
+	}
+	return l, nil
+}
+
+func (l location) String() string { return scheme + l.ref.String() }
+
+// pinned returns the digest in the path; empty: the path has a tag.
+func (l location) pinned() string {
+	if d, err := l.ref.Digest(); err == nil {
+		return d.String()
+	}
+	return ""
+}
+
+// address returns the address of a manifest or blob.
+func (l location) address(kind, name string) string {
+	u := url.URL{Scheme: "https", Host: l.ref.Host(), Path: "/v2/" + l.ref.Repository + "/" + kind + "/" + name}
+	if l.plain {
+		u.Scheme = "http"
+	}
+	return u.String()
+}
