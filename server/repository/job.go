@@ -71,17 +71,19 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 // failure returns the errors of all jobs as one; nil when none failed.
 func failure(jobs []*job) error {
 	var text strings.Builder
+	var versions []failedVersion
 	onlyLibrary := true
 	for _, j := range jobs {
 		if j.err != nil {
 			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, actual.Unavailable, reasonOf(j.err))
+			versions = append(versions, failedVersion{j.Number, reasonOf(j.err)})
 			onlyLibrary = onlyLibrary && errors.Is(j.err, backend.ErrNoLibrary)
 		}
 	}
 	if text.Len() == 0 {
 		return nil
 	}
-	return &loadError{text.String(), onlyLibrary}
+	return &loadError{text.String(), versions, onlyLibrary}
 }
 
 // undo takes the versions of the jobs out of service, because one of them failed. It

@@ -18,11 +18,18 @@ import (
 // loadError is the error of a load.
 type loadError struct {
 	text string
+	// failed are the versions that failed, with the reason of each; nil: the model as a whole.
+	failed []failedVersion
 	// onlyLibrary reports that only the library of a backend is missing.
 	onlyLibrary bool
 }
 
 func (e *loadError) Error() string { return e.text }
+
+type failedVersion struct {
+	number int64
+	reason string
+}
 
 // lacksOnlyLibrary reports whether a load failed only because the library of a backend is
 // missing.

@@ -80,6 +80,15 @@ func (l *Local) Unregister(path string) error {
 	return nil
 }
 
+// Roots returns the folders with the models, sorted.
+func (l *Local) Roots() []string {
+	var all []string
+	for _, r := range l.roots() {
+		all = append(all, r.path)
+	}
+	return all
+}
+
 // root is a repository path and the names of its models by folder.
 type root struct {
 	path  string

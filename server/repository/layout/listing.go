@@ -87,6 +87,10 @@ func (l *Listing) Stamp(ctx context.Context, m *store.Model) (store.Stamp, error
 	return got.stamp, got.err
 }
 
+// Restrict makes a stamp the stamp of a model: entries that it lacks are not seen. It is called before the
+// model is read.
+func (l *Listing) Restrict(id store.ID, s store.Stamp) { l.stamps[id] = stamped{stamp: s} }
+
 // Content reads a model as far as that is possible without its backend. The listing holds
 // the content's folder.
 func (l *Listing) Content(ctx context.Context, m *store.Model, override *string) (*Content, error) {
