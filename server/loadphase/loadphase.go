@@ -36,7 +36,7 @@ func (p Phase) String() string { return names[p] }
 type Times [phases]time.Duration
 
 // Add adds the time since begin to a phase.
-func (t *Times) Add(p Phase, begin time.Time) { t[p] += time.Since(begin) }
+func (t *Times) Add(p Phase, begin time.Time) { t[p] += max(time.Since(begin), 1) } // at least 1: it happened
 
 // String lists the phases that took any time, for the log.
 func (t *Times) String() string {
