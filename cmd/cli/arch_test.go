@@ -90,7 +90,7 @@ var mayImport = map[string]string{
 	"server/model/fingerprint":    "server/store pkg/inferencepb",
 	"server/repository/settle":    "server/store",
 	"server/store":                "",
-	"server/store/notify":          "",
+	"server/store/notify":         "",
 	"server/validation":           "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler":            "server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/scheduler/adaptive":   "server/scheduler server/infer server/stats",
