@@ -91,6 +91,8 @@ type Models struct {
 	// PollInterval is the time between two polls of the repository in poll
 	// control; 0: it is not polled.
 	PollInterval time.Duration
+	// SettleTime is how long the files of a model must be unchanged before a poll loads them.
+	SettleTime time.Duration
 	// Startup lists the models to load at the start in explicit control; "*"
 	// alone loads all.
 	Startup []string
@@ -204,7 +206,7 @@ func Default() Options {
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		StreamBacklog:        infer.DefaultResponseBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
-		Models: Models{PollInterval: 15 * time.Second},
+		Models: Models{PollInterval: 15 * time.Second, SettleTime: time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
 		HTTP: HTTP{
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},

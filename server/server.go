@@ -16,6 +16,7 @@ import (
 	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/infer"
+	"triton/server/loadphase"
 	"triton/server/model"
 	"triton/server/repository"
 	"triton/server/shm"
@@ -39,6 +40,7 @@ type Server struct {
 	// registry holds the metrics, regions the shared memory of clients.
 	registry     *prometheus.Registry
 	modelMetrics *metric.Registry // that models define
+	phases       *loadphase.Recorder
 	regions      *shm.Manager
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
@@ -85,7 +87,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
-		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
+		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
@@ -99,12 +101,12 @@ func New(o Options) (*Server, error) {
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
-			Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
+			Phases: s.phases, Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
 		Paths: o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
-		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed,
+		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed, SettleTime: o.Models.SettleTime,
 		Changed: func(model string, newest *inferencepb.ModelConfig) { s.traffic.Changed(model, newest) },
 		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
 	})

@@ -72,18 +72,9 @@ func failureText(err error) string {
 	return e.Code.String() + ": " + e.Msg
 }
 
-// poll polls the repositories until ctx ends.
+// poll keeps the models as the repositories are until ctx ends.
 func (s *Server) poll(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := s.models.Poll(ctx); err != nil && ctx.Err() == nil {
-			s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", consoleError{status.From(err)}))
-		}
-	}
+	s.models.Keep(ctx, every, func(err error) {
+		s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", consoleError{status.From(err)}))
+	})
 }

@@ -24,6 +24,7 @@ func (o *Options) Validate() error {
 	bad(o.HTTP.MaxConnections < 0, "HTTP connection limit is %d, must not be negative", o.HTTP.MaxConnections)
 	bad(o.Metrics.Interval <= 0, "metrics interval is %v, must be positive", o.Metrics.Interval)
 	bad(o.Models.PollInterval < 0, "poll interval is %v, must not be negative", o.Models.PollInterval)
+	bad(o.Models.SettleTime < 0, "settle time is %v, must not be negative", o.Models.SettleTime)
 	bad(o.Models.Retries < 0, "model load retry count is %d, must not be negative", o.Models.Retries)
 	bad(o.Log == nil, "no logger")
 	limits := o.GRPC.Limits

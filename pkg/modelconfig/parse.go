@@ -3,6 +3,8 @@ package modelconfig
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -83,9 +85,14 @@ func ReadFile(path string) (*Config, error) {
 	return c, nil
 }
 
-// ReadText reads a text file of a model; the error has Triton's text.
+// maxText is the largest size of a text file of a model, in bytes. A configuration of a thousand
+// tensors has 200 kB.
+const maxText = 16 << 20
+
+// ReadText reads a text file of a model; the error has Triton's text. It reads regular files only: to
+// open a named pipe would wait for ever.
 func ReadText(path string) ([]byte, error) {
-	src, err := os.ReadFile(path)
+	src, err := readRegular(path)
 	if err != nil {
 		return nil, &status.Error{
 			Code:  status.Internal,
@@ -94,6 +101,42 @@ func ReadText(path string) ([]byte, error) {
 		}
 	}
 	return src, nil
+}
+
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir(): // the read returns the system's error
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("it is a %s, not a regular file", kind(info.Mode()))
+	case info.Size() > maxText:
+		return nil, errTooLong
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	src, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(src) > maxText {
+		return nil, errTooLong
+	}
+	return src, err
+}
+
+var errTooLong = fmt.Errorf("it is longer than %d MiB", maxText>>20)
+
+// kind names a kind of file that is neither a regular file nor a folder.
+func kind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
 }
 
 // reason returns the text of the operating system, capitalized as by strerror.

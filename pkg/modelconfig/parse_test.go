@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,4 +91,22 @@ func TestReadFile(t *testing.T) {
 		`:2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?`)
 	var es modelconfig.SyntaxErrors
 	require.True(t, errors.As(err, &es))
+}
+
+// A file that is no regular file is refused: to open a named pipe would wait for ever.
+func TestReadTextOfOtherFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err := modelconfig.ReadText(pipe)
+	require.EqualError(t, err, "failed to open text file for read "+pipe+": it is a named pipe, not a regular file")
+	require.NoError(t, os.WriteFile(huge, nil, 0o600))
+	require.NoError(t, os.Truncate(huge, 1<<30))
+	_, err = modelconfig.ReadText(huge)
+	require.EqualError(t, err, "failed to open text file for read "+huge+": it is longer than 16 MiB")
+	_, err = modelconfig.ReadText("/dev/zero")
+	require.EqualError(t, err, "failed to open text file for read /dev/zero: it is a device, not a regular file")
+	_, err = modelconfig.ReadText(dir)
+	require.EqualError(t, err, "failed to open text file for read "+dir+": Is a directory")
 }

@@ -11,3 +11,19 @@ func (p *Pool) Idle() int64 {
 	}
 	return all
 }
+
+// Trim returns free mappings to the system. Free pieces of slabs stay: each slab may have others
+// that are in use.
+func (p *Pool) Trim() {
+	for c := classOf(slabBytes); c < classes; c++ {
+		cl := &p.classes[c]
+		cl.mu.Lock()
+		free := cl.mu.free
+		cl.mu.free = nil
+		cl.mu.Unlock()
+		for _, m := range free {
+			p.kept.Add(-int64(cap(m.mem)))
+			p.unmapping(m)
+		}
+	}
+}

@@ -121,6 +121,29 @@ func TestPoolLimitsFreeMemory(t *testing.T) {
 	require.Zero(t, p.Outstanding())
 }
 
+// Trim returns whole mappings that are free. What is in use stays, and slabs.
+func TestPoolTrims(t *testing.T) {
+	t.Parallel()
+	p := tensor.NewPool()
+	used, small, large := p.Get(2<<20), p.Get(100), p.Get(3<<20)
+	copy(used.Bytes(), "abc")
+	small.Release()
+	large.Release()
+	before := p.Bytes()
+	p.Trim()
+	require.Equal(t, before-4<<20, p.Bytes())
+	require.Equal(t, "abc", string(used.Bytes()[:3]))
+	p.Trim()
+	require.Equal(t, before-4<<20, p.Bytes())
+	used.Release()
+	p.Trim()
+	require.EqualValues(t, 1<<20, p.Bytes(), "the slab")
+	require.Zero(t, p.Outstanding())
+	again := p.Get(3 << 20)
+	again.Bytes()[0] = 1
+	again.Release()
+}
+
 func TestPoolConcurrent(t *testing.T) {
 	t.Parallel()
 	p := tensor.NewPool()

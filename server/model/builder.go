@@ -21,6 +21,7 @@ import (
 	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/infer"
+	"triton/server/loadphase"
 	"triton/server/model/fingerprint"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
@@ -62,6 +63,8 @@ type Options struct {
 	// either may be nil.
 	Controller infer.Controller
 	Metrics    *metric.Registry
+	// Phases records how long the phases of loads take; nil: nothing does.
+	Phases *loadphase.Recorder
 	// Stats configure the counters of the versions.
 	Stats stats.Options
 }
@@ -92,6 +95,8 @@ type Source struct {
 	From        Provenance
 	// Models finds the models that this one calls.
 	Models infer.Submitter
+	// Times are those of the phases before the builder's.
+	Times loadphase.Times
 }
 
 // Builder makes versions.
@@ -140,7 +145,7 @@ func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedV
 	v := &LoadedVersion{
 		model: s.ID.Name, namespace: s.ID.Namespace, label: s.ID.String(), number: s.Number, versionText: strconv.FormatInt(s.Number, 10),
 		from: s.From, folder: s.Folder, dir: filepath.Join(s.Folder.Dir, s.Version),
-		pool: b.opts.Pool, log: b.opts.Log, callsModels: &atomic.Bool{}, drained: make(chan struct{}),
+		times: s.Times, pool: b.opts.Pool, log: b.opts.Log, callsModels: &atomic.Bool{}, drained: make(chan struct{}),
 	}
 	begin := time.Now()
 	defer func() {
@@ -156,6 +161,8 @@ func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedV
 		return nil, err
 	}
 	v.loadSeconds = time.Since(begin).Seconds()
+	b.opts.Phases.Record(v.namespace, v.model, &v.times)
+	b.opts.Log.Debug(fmt.Sprintf("loaded '%s' version %d in %.3f s: %s", v.label, v.number, v.loadSeconds, &v.times))
 	v.folder.Hold()
 	v.refs.Store(1)
 	return v, nil

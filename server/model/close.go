@@ -3,6 +3,9 @@ package model
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"triton/server/loadphase"
 )
 
 // FinishSequences refuses new sequences. The channel is closed when the open ones are
@@ -27,6 +30,9 @@ func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err
 		return true, nil
 	}
 	v.finishReplaced(ctx)
+	var times loadphase.Times
+	begin := time.Now()
+	times[loadphase.Drain] = begin.Sub(time.Unix(0, v.retiredAt.Load()))
 	if v.sequences != nil && !v.replaced {
 		v.sequences.ClosePrevious()
 	}
@@ -42,6 +48,9 @@ func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err
 	v.samples.Close()
 	b.removeFromLimiter(v)
 	v.folder.Release()
+	times.Add(loadphase.Close, begin)
+	b.opts.Phases.Record(v.namespace, v.model, &times)
+	b.opts.Log.Debug(fmt.Sprintf("closed '%s' version %d: %s", v.label, v.number, &times))
 	if !v.replaced {
 		b.opts.Log.Info(fmt.Sprintf("successfully unloaded '%s' version %d", v.label, v.number))
 	}

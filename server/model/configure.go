@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -11,6 +12,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/loadphase"
 	"triton/server/stats"
 	"triton/server/validation"
 )
@@ -18,6 +20,7 @@ import (
 // load completes the configuration with the backend's help, checks it, and makes the backend
 // model and the runner chain.
 func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
+	begin := time.Now()
 	config := *s.Config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(s.Config.ModelConfig)
 	if config.GetBackend() == "" {
@@ -25,6 +28,9 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	}
 	chosen, err := b.findBackend(&config, v.dir, s.Folder.Dir)
 	if err != nil {
+		return err
+	}
+	if err := checkFiles(v.dir, config.GetDefaultModelFilename()); err != nil {
 		return err
 	}
 	spec := b.spec(v, &config, s, chosen.settings)
@@ -48,6 +54,8 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	if err != nil {
 		return err
 	}
+	v.times.Add(loadphase.Configure, begin)
+	defer v.addCreate(time.Now())
 	m, err := chosen.Load(ctx, spec)
 	if err != nil {
 		return err
@@ -73,9 +81,17 @@ func (b *Builder) replaceInstances(ctx context.Context, v, old *LoadedVersion, s
 	if err != nil {
 		return err
 	}
+	defer v.addCreate(time.Now())
 	old.backendModel.refs.Add(1)
 	v.backendModel = old.backendModel
 	return b.startChain(ctx, v, placements)
+}
+
+// addCreate adds the time since begin to the creation, except for that of the warm-up.
+func (v *LoadedVersion) addCreate(begin time.Time) {
+	warmUp := time.Duration(v.warmUpTime.Load())
+	v.times[loadphase.WarmUp] += warmUp
+	v.times[loadphase.Create] += max(time.Since(begin)-warmUp, 0)
 }
 
 // spec describes a version to its backend. owner is the name of the backend whose settings

@@ -1,5 +1,7 @@
 package model
 
+import "time"
+
 // Acquire takes a reference. It returns false when the version is closed already.
 func (v *LoadedVersion) Acquire() bool {
 	for {
@@ -32,6 +34,7 @@ func (v *LoadedVersion) Release() {
 // Retire releases the repository's reference. Further calls have no effect.
 func (v *LoadedVersion) Retire() {
 	if !v.retired.Swap(true) {
+		v.retiredAt.Store(time.Now().UnixNano())
 		v.Release()
 	}
 }

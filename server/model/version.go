@@ -10,6 +10,7 @@ import (
 	"triton/server/admission"
 	"triton/server/infer"
 	"triton/server/instance"
+	"triton/server/loadphase"
 	"triton/server/model/fingerprint"
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
@@ -60,6 +61,11 @@ type LoadedVersion struct {
 	sequences *sequence.Source
 	// loadSeconds is how long the load took.
 	loadSeconds float64
+	// times are those of the load. warmUpTime is that of the instance that took longest.
+	times      loadphase.Times
+	warmUpTime atomic.Int64
+	// retiredAt is when the version was taken out of service, in Unix nanoseconds.
+	retiredAt atomic.Int64
 	// callsModels reports whether the backend's model calls other models. Versions that share the
 	// backend's model share it too.
 	callsModels *atomic.Bool

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	"triton/server/backend"
 	"triton/server/infer"
@@ -33,6 +34,18 @@ func (v *LoadedVersion) warmUp(p *warmup.Plan) func(context.Context, int, backen
 			}
 			defer v.gate.Release(slot, false) // false: the grant of a warm-up does not count as a run
 		}
+		begin := time.Now()
+		defer func() { v.longestWarmUp(time.Since(begin)) }()
 		return p.Run(ctx, at, run)
+	}
+}
+
+// longestWarmUp keeps the longest of the warm-ups, which run at the same time.
+func (v *LoadedVersion) longestWarmUp(d time.Duration) {
+	for {
+		before := v.warmUpTime.Load()
+		if int64(d) <= before || v.warmUpTime.CompareAndSwap(before, int64(d)) {
+			return
+		}
 	}
 }

@@ -27,7 +27,9 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 		case !readyOnly && r.unfit(f.ID, m):
 			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
 		case m != nil:
-			out.Models = append(out.Models, r.explain(f, m.Index(readyOnly))...)
+			entries := r.explain(f, m.Index(readyOnly))
+			r.annotate(f.ID, m, entries)
+			out.Models = append(out.Models, entries...)
 		}
 	}
 	return out
@@ -58,13 +60,15 @@ func (r *Repository) unfit(id store.ID, m *actual.Model) bool {
 }
 
 // neverLoaded returns the entry of a model that was never loaded: its name and, if its
-// configuration was refused, the reason.
+// configuration was refused or a poll waits for its files, the reason.
 func (r *Repository) neverLoaded(id store.ID) *inferencepb.RepositoryIndexResponse_ModelIndex {
 	entry := &inferencepb.RepositoryIndexResponse_ModelIndex{Name: id.Name}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.refused[id]; err != nil {
 		entry.State, entry.Reason = string(actual.Unavailable), reasonOf(err)
+	} else if w := r.waits[id]; w != nil {
+		entry.State, entry.Reason = string(actual.Unavailable), w.Text(time.Now())
 	}
 	return entry
 }

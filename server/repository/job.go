@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"triton/server/backend"
+	"triton/server/loadphase"
 	"triton/server/model"
 	"triton/server/repository/actual"
 	"triton/server/repository/layout"
@@ -54,6 +56,7 @@ func (r *Repository) ready(id store.ID) []plan.Ready {
 // endLoad publishes the results of the jobs, or undoes them if one failed.
 func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 	failed := failure(jobs)
+	begin := time.Now()
 	var retired []*model.LoadedVersion
 	if failed != nil {
 		r.actual.Change(c.ID(), func(m *actual.Model) { retired = undo(m, jobs) })
@@ -62,6 +65,9 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 		r.actual.Change(c.ID(), func(m *actual.Model) { retired = publish(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.ID()))
 	}
+	var times loadphase.Times
+	times.Add(loadphase.Swap, begin)
+	r.opts.Phases.Record(c.ID().Namespace, c.ID().Name, &times)
 	for _, v := range retired {
 		r.retire(c.ID(), v)
 	}
@@ -71,17 +77,19 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 // failure returns the errors of all jobs as one; nil when none failed.
 func failure(jobs []*job) error {
 	var text strings.Builder
+	var versions []failedVersion
 	onlyLibrary := true
 	for _, j := range jobs {
 		if j.err != nil {
 			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, actual.Unavailable, reasonOf(j.err))
+			versions = append(versions, failedVersion{j.Number, reasonOf(j.err)})
 			onlyLibrary = onlyLibrary && errors.Is(j.err, backend.ErrNoLibrary)
 		}
 	}
 	if text.Len() == 0 {
 		return nil
 	}
-	return &loadError{text.String(), onlyLibrary}
+	return &loadError{text.String(), versions, onlyLibrary}
 }
 
 // undo takes the versions of the jobs out of service, because one of them failed. It

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
+	"triton/server/loadphase"
 	"triton/server/model"
 	"triton/server/repository/actual"
 	"triton/server/repository/layout"
@@ -18,11 +20,18 @@ import (
 // loadError is the error of a load.
 type loadError struct {
 	text string
+	// failed are the versions that failed, with the reason of each; nil: the model as a whole.
+	failed []failedVersion
 	// onlyLibrary reports that only the library of a backend is missing.
 	onlyLibrary bool
 }
 
 func (e *loadError) Error() string { return e.text }
+
+type failedVersion struct {
+	number int64
+	reason string
+}
 
 // lacksOnlyLibrary reports whether a load failed only because the library of a backend is
 // missing.
@@ -116,7 +125,8 @@ func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job,
 func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, composing []*model.LoadedVersion) (*model.LoadedVersion, error) {
 	s := model.Source{
 		ID: c.ID(), Number: j.Number, Version: j.Name, ConfigEntry: c.ConfigEntry, Config: c.Config,
-		From: model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
+		From:  model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
+		Times: c.Times,
 	}
 	switch {
 	case j.Do == plan.ReplaceInstances:
@@ -125,7 +135,9 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, compo
 		s.Folder, s.Models = c.Folder, r.actual.Steps(stepIDs(c))
 		return r.builder.LoadEnsemble(s, composing, j.old)
 	}
+	begin := time.Now()
 	folder, err := c.Fetch(ctx, r.reader.Store, j.Name)
+	s.Times.Add(loadphase.Fetch, begin)
 	if err != nil {
 		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.ID(), j.Number, reasonOf(err)))
 		return nil, err

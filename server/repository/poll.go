@@ -2,26 +2,47 @@ package repository
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
+	"time"
 
 	"triton/pkg/status"
 	"triton/server/repository/desired"
+	"triton/server/repository/layout"
+	"triton/server/repository/plan"
+	"triton/server/repository/settle"
 	"triton/server/store"
 )
 
 // Poll compares the store with the loaded models once. It loads models that are new or were
-// changed, and unloads models that the store no longer has. A failed load is only logged,
-// and tried again by the next poll. If the store cannot be listed, Poll changes nothing and
+// changed, and unloads models that the store no longer has. What does not stand still for the
+// settle time, or has a file that is not complete, is left for a later poll. A failed load is only
+// logged, and tried again by the next poll. If the store cannot be listed, Poll changes nothing and
 // returns the error.
 func (r *Repository) Poll(ctx context.Context) error {
+	return r.pollSafely(ctx, true)
+}
+
+// pollSafely polls once. Without retry it does not load again what failed and has not changed since. A
+// panic becomes an error.
+func (r *Repository) pollSafely(ctx context.Context, retry bool) error {
 	if r.opts.Control != ControlPoll {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
-	return r.runTask(ctx, r.poll)
+	return r.runTask(ctx, func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				r.opts.Log.Error("panic while polling the model repository", "panic", p, "stack", string(debug.Stack()))
+				err = status.New(status.Internal, "the poll panicked: %v", p)
+			}
+		}()
+		return r.poll(ctx, retry)
+	})
 }
 
-func (r *Repository) poll(ctx context.Context) error {
+func (r *Repository) poll(ctx context.Context, retry bool) error {
 	r.polling.Lock()
 	defer r.polling.Unlock()
 	l := r.list(ctx)
@@ -29,15 +50,105 @@ func (r *Repository) poll(ctx context.Context) error {
 	if l.Err != nil {
 		return l.Err
 	}
+	waits := map[store.ID]*settle.Wait{}
+	added, removed := r.compare(l, waits)
+	view := func(f *plan.Finding) (store.Stamp, bool) {
+		visible, w, whole := r.settling.View(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
+		if w != nil {
+			r.logWait(f.ID, w)
+			waits[f.ID] = w
+		}
+		if whole {
+			return visible, false
+		}
+		r.forgetFailure(f.ID, visible)
+		again := r.tried[f.ID].Same(visible)
+		r.tried[f.ID] = visible
+		if again && !retry && (f.Broken || f.Last == nil || !f.Last.Stamp.Same(visible)) {
+			return visible, false
+		}
+		return visible, true
+	}
+	r.reconcile(ctx, l, edit{by: desired.ByPoll, added: added, removed: removed, view: view})
+	for _, id := range removed {
+		delete(r.tried, id)
+	}
+	r.mu.Lock()
+	r.waits = waits
+	r.mu.Unlock()
+	return nil
+}
+
+// forgetFailure forgets the error of the last load if what failed is gone: the store has what serves.
+func (r *Repository) forgetFailure(id store.ID, found store.Stamp) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := r.outcomes[id]; last != nil && last.Err != nil && last.Stamp.Same(found) {
+		r.outcomes[id] = &plan.Outcome{Location: last.Location, Stamp: last.Stamp, Override: last.Override}
+	}
+}
+
+// loadedStamp returns the stamp of the content that serves; nil when there is none.
+func loadedStamp(last *plan.Outcome) store.Stamp {
+	if last == nil {
+		return nil
+	}
+	return last.Stamp
+}
+
+// compare returns the models of a listing, and those that it no longer has for the settle time.
+func (r *Repository) compare(l *layout.Listing, waits map[store.ID]*settle.Wait) (added []plan.Finding, removed []store.ID) {
 	missing := r.known()
 	for _, m := range l.Models {
 		if !m.Ambiguous {
 			delete(missing, m.ID)
 		}
 	}
-	removed := slices.SortedFunc(maps.Keys(missing), store.Compare)
-	r.reconcile(ctx, l, edit{by: desired.ByPoll, added: allFindings(l), removed: removed})
-	return nil
+	for _, id := range slices.SortedFunc(maps.Keys(missing), store.Compare) {
+		if w := r.settling.Gone(id, time.Now()); w != nil {
+			waits[id] = w
+			continue
+		}
+		removed = append(removed, id)
+	}
+	return allFindings(l), removed
+}
+
+// logWait logs what a poll waits for, once for each change.
+func (r *Repository) logWait(id store.ID, w *settle.Wait) {
+	r.mu.Lock()
+	before := r.waits[id]
+	r.mu.Unlock()
+	if !w.Same(before) {
+		r.opts.Log.Debug(fmt.Sprintf("model '%s': %s", id, w.Text(time.Now())))
+	}
+}
+
+// nextPoll returns when something that polls wait for will stand still; zero: nothing is known to.
+func (r *Repository) nextPoll() (at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.waits {
+		if !w.Until.IsZero() && (at.IsZero() || w.Until.Before(at)) {
+			at = w.Until
+		}
+	}
+	return at
+}
+
+// startView returns the view of the start: in poll control, versions with files that are not complete
+// are left for a poll if the model has others.
+func (r *Repository) startView() func(f *plan.Finding) (store.Stamp, bool) {
+	if r.opts.Control != ControlPoll {
+		return nil
+	}
+	return func(f *plan.Finding) (store.Stamp, bool) {
+		visible := settle.Complete(f.Stamp)
+		r.polling.Lock()
+		defer r.polling.Unlock()
+		r.tried[f.ID] = visible
+		return visible, true
+	}
 }
 
 // known returns the models that were loaded, or failed to load.

@@ -3,8 +3,10 @@ package repository
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 
+	"triton/pkg/status"
 	"triton/server/model"
 	"triton/server/repository/actual"
 	"triton/server/repository/desired"
@@ -22,6 +24,8 @@ type edit struct {
 	// that only they need as steps are removed too.
 	removed    []store.ID
 	dependents bool
+	// view returns the part of a model's content that the operation may load; nil stands for all.
+	view func(f *plan.Finding) (visible store.Stamp, load bool)
 }
 
 // result is the outcome of an operation for its models.
@@ -75,7 +79,7 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 			f.By = e.by
 		}
 		if f.Content == nil && f.Err == nil {
-			r.inspect(ctx, l, f)
+			r.inspectSafely(ctx, l, f, e.view)
 		}
 		if !e.composing {
 			continue
@@ -100,8 +104,20 @@ func (r *Repository) warnNoEffect(c *layout.Content) {
 	}
 }
 
+// inspectSafely is inspect with a panic as the error of the finding: what is wrong with the files of one
+// model does not keep an operation from the others.
+func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *plan.Finding, view func(*plan.Finding) (store.Stamp, bool)) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.opts.Log.Error("panic while reading a model", "model", f.ID, "panic", p, "stack", string(debug.Stack()))
+			f.Content, f.Err = nil, status.New(status.Internal, "reading model '%s' panicked: %v", f.ID, p)
+		}
+	}()
+	r.inspect(ctx, l, f, view)
+}
+
 // inspect completes the finding of one model, and reads the model if it is due.
-func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding) {
+func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding, view func(*plan.Finding) (store.Stamp, bool)) {
 	m := l.Model(f.ID)
 	if m == nil {
 		f.ListErr = l.Err
@@ -117,6 +133,13 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 	f.Broken = r.actual.Snapshot().Model(f.ID).Broken()
 	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
 		return
+	}
+	if view != nil {
+		visible, load := view(f)
+		if f.Stamp = visible; !load {
+			return
+		}
+		l.Restrict(f.ID, visible)
 	}
 	if override, due := f.Due(); due {
 		f.Content, f.Err = l.Content(ctx, m, override)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
@@ -17,6 +18,7 @@ import (
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
+	"triton/server/repository/settle"
 	"triton/server/store"
 )
 
@@ -50,6 +52,8 @@ type Options struct {
 	// Changed and Resolve are those of actual.Options, for traffic rules.
 	Changed func(model string, newest *inferencepb.ModelConfig)
 	Resolve func(model string) (name, version string)
+	// SettleTime is how long the files of a model must be unchanged before a poll loads them.
+	SettleTime time.Duration
 	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
 	Closed func()
 	// ID, Version and Extensions are the metadata of the server.
@@ -78,8 +82,8 @@ const (
 	exiting
 )
 
-// serves reports whether requests are answered in a phase.
-func serves(p phase) bool { return p == ready || p == finishing || p == exiting }
+// answers reports whether requests are answered in a phase.
+func answers(p phase) bool { return p == ready || p == finishing || p == exiting }
 
 // Repository is the models of one server. It implements infer.Service.
 //
@@ -95,16 +99,22 @@ type Repository struct {
 	builder *model.Builder
 	locks   nameLocks
 	loading chan struct{} // has an element for each version that loads
-	polling sync.Mutex    // held by a poll
-	reader  layout.Reader
-	paths   *store.Paths                  // the reader's store if it is made of Paths, else nil
-	listed  atomic.Pointer[[]store.Model] // by the last listing without error
-	scratch store.Scratch
+	polling sync.Mutex    // held by a poll; guards settling and tried
+	// settling is what polls wait for. tried are the stamps of the contents that polls tried to load.
+	settling settle.Tracker
+	tried    map[store.ID]store.Stamp
+	reader   layout.Reader
+	paths    *store.Paths                  // the reader's store if it is made of Paths, else nil
+	listed   atomic.Pointer[[]store.Model] // by the last listing without error
+	scratch  store.Scratch
+	// newWatcher makes the watcher of the local folders.
+	newWatcher func() watcher
 
-	mu       sync.Mutex // guards desired, outcomes, refused and retiring
+	mu       sync.Mutex // guards the fields below
 	desired  desired.State
 	outcomes map[store.ID]*plan.Outcome
 	refused  map[store.ID]error                // why the last operation could not read a model's configuration
+	waits    map[store.ID]*settle.Wait         // what the last poll left for later
 	retiring map[*model.LoadedVersion]store.ID // out of service, not closed yet
 
 	// life ends when the repository drains: nothing is loaded after that. It is stored
@@ -129,9 +139,13 @@ func New(o Options) *Repository {
 		desired:  desired.State{},
 		outcomes: map[store.ID]*plan.Outcome{},
 		refused:  map[store.ID]error{},
+		waits:    map[store.ID]*settle.Wait{},
+		tried:    map[store.ID]store.Stamp{},
 		retiring: map[*model.LoadedVersion]store.ID{},
 		tasks:    tasks{empty: make(chan struct{})},
 	}
+	r.newWatcher = r.systemWatcher
+	r.settling.Time = o.SettleTime
 	o.Controller = r
 	r.builder = model.NewBuilder(o.Options)
 	if o.Store == nil {

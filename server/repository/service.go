@@ -12,7 +12,7 @@ import (
 )
 
 // Live reports whether the server answers requests.
-func (r *Repository) Live() bool { return serves(r.phase.Load()) }
+func (r *Repository) Live() bool { return answers(r.phase.Load()) }
 
 // Ready reports whether the server takes inference requests. With strict readiness it does
 // so only while every model works.
@@ -40,7 +40,7 @@ func (r *Repository) Metadata() *inferencepb.ServerMetadataResponse {
 
 // Model finds a ready version and takes a reference to it.
 func (r *Repository) Model(name, number string) (infer.Model, error) {
-	if p := r.phase.Load(); !serves(p) {
+	if p := r.phase.Load(); !answers(p) {
 		return nil, errServer(p)
 	}
 	return r.actual.Acquire(name, number)
@@ -57,7 +57,7 @@ func (r *Repository) ModelReady(name, number string) (bool, error) {
 
 // Statistics returns the statistics of one model, or of all when name is empty.
 func (r *Repository) Statistics(name, number string) (*inferencepb.ModelStatisticsResponse, error) {
-	if p := r.phase.Load(); !serves(p) {
+	if p := r.phase.Load(); !answers(p) {
 		return nil, errServer(p)
 	}
 	return r.actual.Statistics(name, number)

@@ -23,7 +23,7 @@ func (r *Repository) start(ctx context.Context) error {
 		return err
 	}
 	defer l.Release()
-	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, composing: true})
+	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, composing: true, view: r.startView()})
 	if !r.phase.CompareAndSwap(starting, ready) {
 		r.phase.CompareAndSwap(failed, ready)
 	}

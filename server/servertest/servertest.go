@@ -139,6 +139,9 @@ func unreleased(pool *tensor.Pool) int64 {
 // Service returns the service that the server's frontends call.
 func (s *Server) Service() infer.Service { return s.server.Service() }
 
+// Pool returns the server's pool of tensor memory.
+func (s *Server) Pool() *tensor.Pool { return s.server.Pool() }
+
 // Interrupt starts the shutdown like a first signal, and returns at once.
 func (s *Server) Interrupt() { s.stop() }
 

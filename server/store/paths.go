@@ -267,3 +267,14 @@ func dedupe(paths []string) []string {
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
+
+// Roots returns the directories of this machine that hold models, sorted.
+func (p *Paths) Roots() []string {
+	var all []string
+	for _, r := range p.roots() {
+		if d, local := r.place.(dir); local {
+			all = append(all, string(d))
+		}
+	}
+	return all
+}

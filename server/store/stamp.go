@@ -18,13 +18,19 @@ type Stamp map[string]Entry
 type Entry struct {
 	Tag string // differs after a change; each store has its own form
 	Dir bool
+	// ChangedAt is when the newest file below the entry was changed, in Unix nanoseconds, and
+	// Newest its path in the entry, empty for the entry itself. ChangedAt is 0 in stores that do
+	// not know it.
+	ChangedAt int64
+	Newest    string
+	// Partial is the path in the entry of a file that is not complete by its name (IsPartial);
+	// empty: there is none.
+	Partial string
 }
 
-// maxNesting bounds how deep a model's directory is read: links may form circles.
-const maxNesting = 16
-
-// ReadStamp returns the stamp of a local directory, from the times of its files. It is nil if
-// the directory cannot be read.
+// ReadStamp returns the stamp of a local directory, from the times of its files. Files and folders
+// beside the versions that are not complete by their name are left out: under their final name
+// they will be new. The stamp is nil if the directory cannot be read.
 func ReadStamp(dir string) Stamp {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -34,36 +40,24 @@ func ReadStamp(dir string) Stamp {
 	if err != nil {
 		return nil
 	}
-	s := Stamp{"": {tag(Changed(info)), true}}
+	at := Changed(info)
+	s := Stamp{"": {Tag: tag(at), Dir: true, ChangedAt: at}}
 	for _, e := range entries {
+		if IsPartial(e.Name()) {
+			continue
+		}
 		path := filepath.Join(dir, e.Name())
-		s[e.Name()] = Entry{tag(lastChange(path, maxNesting)), leadsToDir(e, path)}
+		s[e.Name()] = readEntry(path, leadsToDir(e, path))
 	}
 	return s
 }
 
 func tag(nanoseconds int64) string { return strconv.FormatInt(nanoseconds, 10) }
 
-// lastChange returns the time of the newest change at or below a path in Unix
-// nanoseconds; 0 if there is nothing.
-func lastChange(path string, depth int) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	last := Changed(info)
-	if !info.IsDir() || depth == 0 {
-		return last
-	}
-	entries, _ := os.ReadDir(path) // what cannot be read is covered by the time of its directory
-	for _, e := range entries {
-		last = max(last, lastChange(filepath.Join(path, e.Name()), depth-1))
-	}
-	return last
-}
-
 // Same reports whether nothing was changed. Content without a stamp counts as changed.
-func (s Stamp) Same(t Stamp) bool { return s != nil && maps.Equal(s, t) }
+func (s Stamp) Same(t Stamp) bool { return s != nil && maps.EqualFunc(s, t, sameEntry) }
+
+func sameEntry(a, b Entry) bool { return a.Tag == b.Tag && a.Dir == b.Dir }
 
 // SameFor reports whether everything that one version depends on is unchanged: its own folder
 // and the entries beside the versions. It ignores the entry named config: callers compare the

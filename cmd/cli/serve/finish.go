@@ -32,7 +32,7 @@ func (o *options) finishModels() error {
 		return tritonErrorf("Error: Use of '--load-model' requires setting '--model-control-mode=explicit' as well.")
 	}
 	if m.Control != repository.ControlPoll {
-		m.PollInterval = 0
+		m.PollInterval, m.SettleTime = 0, 0
 	}
 	o.AutoComplete = !o.noComplete
 	o.LoadThreads, m.Retries = max(o.LoadThreads, 1), max(m.Retries, 0)

@@ -95,6 +95,8 @@ func (o *options) bindModels(t *table) {
 	t.parsed(o.setControl, "none", "model-control-mode",
 		"How models are loaded. none: all at the start, without changes later. poll: all at the start, then as files change. explicit: those of --load-model at the start, then by requests of clients.")
 	t.seconds(&m.PollInterval, "repository-poll-secs", "Mode poll: seconds from one check of the repositories for changes to the next. 0 is no checks.")
+	t.milliseconds(&m.SettleTime, "repository-settle-time", "Mode poll: milliseconds that the files of a model must be unchanged before they are loaded.")
+	t.MarkOwn("repository-settle-time")
 	t.list(&m.Startup, nil, "load-model", "Mode explicit: name of a model to load at the start. May be repeated; * alone is all models.")
 	t.parsed(o.setConfigName, "", "model-config-name",
 		"Read the configuration of a model from the file configs/<name>.pbtxt in its folder, where it exists, instead of config.pbtxt.")

@@ -43,6 +43,8 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"--model-control-mode=poll", func(o all) any { return o.Models.PollInterval }, 15 * time.Second},
 		{"--model-control-mode=poll --repository-poll-secs=-3", func(o all) any { return o.Models.PollInterval }, time.Duration(0)},
 		{"--repository-poll-secs 3", func(o all) any { return o.Models.PollInterval }, time.Duration(0)},
+		{"--model-control-mode=poll", func(o all) any { return o.Models.SettleTime }, time.Second},
+		{"--model-control-mode=poll --repository-settle-time=250", func(o all) any { return o.Models.SettleTime }, 250 * time.Millisecond},
 		{"--model-load-thread-count 0", func(o all) any { return o.LoadThreads }, 1},
 		{"--model-load-retry-count 2", func(o all) any { return o.Models.Retries }, 2},
 		{"--model-load-retry-count=-2", func(o all) any { return o.Models.Retries }, 0},

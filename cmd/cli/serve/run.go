@@ -48,8 +48,13 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	opts.Backends = server.NewBackends(search)
 	opts.CUDA = openCUDA(p, &opts)
 	opts.GPUs = devices.Environment(p, opts.CUDA)
-	opts.Models.Closed = newReclaimer(debug.FreeOSMemory).modelClosed
-	s, err := server.New(opts)
+	var s *server.Server
+	opts.Models.Closed = newReclaimer(func() {
+		s.Pool().Trim()
+		debug.FreeOSMemory()
+		onnx.Trim()
+	}).modelClosed
+	s, err = server.New(opts)
 	if err != nil {
 		return usageError(err)
 	}

@@ -28,6 +28,12 @@ typedef struct OrtThreadingOptions OrtThreadingOptions;
 typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtValue OrtValue;
 
+// Threads of pools.
+typedef const struct OrtCustomHandleType *OrtCustomThreadHandle;
+typedef void (*OrtThreadWorkerFn)(void *);
+typedef OrtCustomThreadHandle (*OrtCustomCreateThreadFn)(void *, OrtThreadWorkerFn, void *);
+typedef void (*OrtCustomJoinThreadFn)(OrtCustomThreadHandle);
+
 // Enumerations in the published header.
 typedef unsigned ExecutionMode;
 typedef unsigned GraphOptimizationLevel;
@@ -106,6 +112,9 @@ typedef struct {
 	F(147, OrtStatus *, SetGlobalIntraOpNumThreads, (OrtThreadingOptions *, int)) \
 	F(148, OrtStatus *, SetGlobalInterOpNumThreads, (OrtThreadingOptions *, int)) \
 	F(165, OrtStatus *, AddRunConfigEntry, (OrtRunOptions *, const char *, const char *)) \
+	F(196, OrtStatus *, SessionOptionsSetCustomCreateThreadFn, (OrtSessionOptions *, OrtCustomCreateThreadFn)) \
+	F(197, OrtStatus *, SessionOptionsSetCustomThreadCreationOptions, (OrtSessionOptions *, void *)) \
+	F(198, OrtStatus *, SessionOptionsSetCustomJoinThreadFn, (OrtSessionOptions *, OrtCustomJoinThreadFn)) \
 	F(204, OrtStatus *, SessionOptionsAppendExecutionProvider_CUDA_V2, (OrtSessionOptions *, const OrtCUDAProviderOptionsV2 *)) \
 	F(205, OrtStatus *, CreateCUDAProviderOptions, (OrtCUDAProviderOptionsV2 **)) \
 	F(206, OrtStatus *, UpdateCUDAProviderOptions, (OrtCUDAProviderOptionsV2 *, const char * const *, const char * const *, size_t)) \

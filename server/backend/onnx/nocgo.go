@@ -25,3 +25,6 @@ func (b *Backend) inspect(context.Context, backend.Spec, string) (*onnxmodel.Mod
 
 // HasGPU returns false in a build without cgo.
 func (b *Backend) HasGPU() bool { return false }
+
+// Trim has no effect in a build without cgo.
+func Trim() {}

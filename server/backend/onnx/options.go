@@ -38,6 +38,10 @@ type options struct {
 	cuda         []pair
 }
 
+// quiet reports whether the session can be opened with a low priority. Threads that the CUDA driver or a
+// library of custom operators starts meanwhile would keep it.
+func (o *options) quiet() bool { return o.cuda == nil && len(o.libraries) == 0 }
+
 // parseOptions reads the parameters and the optimization section. gpu says whether the
 // session is for a GPU.
 func parseOptions(spec backend.Spec, gpu bool) (*options, error) {

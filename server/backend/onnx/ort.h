@@ -105,6 +105,8 @@ trt_ort_error trt_ort_options_library(OrtSessionOptions *options, const char *pa
 trt_ort_error trt_ort_options_cuda(OrtSessionOptions *options, const char *const *keys, const char *const *values, size_t n);
 
 trt_ort_error trt_ort_session_open(const char *path, const OrtSessionOptions *options, OrtSession **session);
+// Opens a session on a thread with a low priority.
+trt_ort_error trt_ort_session_open_quietly(const char *path, OrtSessionOptions *options, OrtSession **session);
 void trt_ort_session_free(OrtSession *session);
 trt_ort_error trt_ort_session_count(const OrtSession *session, int32_t which, size_t *n);
 trt_ort_error trt_ort_session_info(const OrtSession *session, int32_t which, size_t i, trt_ort_info *info);

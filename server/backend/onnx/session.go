@@ -37,7 +37,12 @@ func openSession(path string, o *options, t threads, globalPool bool) (*session,
 	defer C.free(unsafe.Pointer(file))
 	s := &session{names: map[string]*C.char{}}
 	before := C.trt_ort_heap()
-	if err := check(C.trt_ort_session_open(file, opts, &s.ptr)); err != nil {
+	if o.quiet() {
+		err = check(C.trt_ort_session_open_quietly(file, opts, &s.ptr))
+	} else {
+		err = check(C.trt_ort_session_open(file, opts, &s.ptr))
+	}
+	if err != nil {
 		return nil, err
 	}
 	after := C.trt_ort_heap()

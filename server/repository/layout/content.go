@@ -5,6 +5,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
+	"triton/server/loadphase"
 	"triton/server/store"
 )
 
@@ -29,6 +30,9 @@ type Content struct {
 	Missing []int64
 	// Ignored has a warning for each folder that is not a version.
 	Ignored []string
+
+	// Times are how long the store was listed, and the model read.
+	Times loadphase.Times
 
 	uploaded bool // the files came with a load
 }

@@ -3,9 +3,11 @@ package layout
 import (
 	"context"
 	"slices"
+	"time"
 
 	"triton/pkg/modelconfig"
 	"triton/server/infer"
+	"triton/server/loadphase"
 	"triton/server/store"
 )
 
@@ -14,6 +16,7 @@ import (
 type Listing struct {
 	Models []store.Model // sorted by ID
 	Err    error         // why a part of the store could not be listed
+	took   time.Duration
 
 	reader Reader
 	stamps map[store.ID]stamped
@@ -43,7 +46,9 @@ func (r *Reader) List(ctx context.Context) *Listing {
 // Renew lists the store again and drops the contents.
 func (l *Listing) Renew(ctx context.Context) {
 	l.Release()
+	begin := time.Now()
 	l.Models, l.Err = l.reader.Store.List(ctx)
+	l.took = time.Since(begin)
 	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*readResult{}
 }
 
@@ -87,9 +92,14 @@ func (l *Listing) Stamp(ctx context.Context, m *store.Model) (store.Stamp, error
 	return got.stamp, got.err
 }
 
+// Restrict makes a stamp the stamp of a model: entries that it lacks are not seen. It is called before the
+// model is read.
+func (l *Listing) Restrict(id store.ID, s store.Stamp) { l.stamps[id] = stamped{stamp: s} }
+
 // Content reads a model as far as that is possible without its backend. The listing holds
 // the content's folder.
 func (l *Listing) Content(ctx context.Context, m *store.Model, override *string) (*Content, error) {
+	begin := time.Now()
 	got := l.open(ctx, m, override)
 	if got.err != nil || got.complete {
 		return got.content, got.err
@@ -100,6 +110,8 @@ func (l *Listing) Content(ctx context.Context, m *store.Model, override *string)
 		return nil, err
 	}
 	got.complete, got.content.ComposingModels = true, l.composingModels(got.content)
+	got.content.Times[loadphase.List] = l.took
+	got.content.Times.Add(loadphase.Configure, begin)
 	return got.content, nil
 }
 

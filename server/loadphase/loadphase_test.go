@@ -1,0 +1,58 @@
+package loadphase
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRecorder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New()
+		for range 2 {
+			var times Times
+			begin := time.Now()
+			time.Sleep(1500 * time.Millisecond)
+			times.Add(Create, begin)
+			times.Add(Create, begin)
+			times[WarmUp] = time.Second
+			require.Equal(t, "create 3.000 s, warm up 1.000 s", times.String())
+			r.Record("", "m", &times)
+			r.Record("/r", "n", &Times{Fetch: 250 * time.Millisecond})
+		}
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(r)
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		require.Len(t, families, 1)
+		require.Equal(t, Metric, families[0].GetName())
+		var lines []string
+		for _, m := range families[0].GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			lines = append(lines, fmt.Sprintf("%s: %d, %g s", strings.Join(labels, " "), m.GetSummary().GetSampleCount(), m.GetSummary().GetSampleSum()))
+		}
+		slices.Sort(lines)
+		require.Equal(t, []string{"model=m phase=create: 2, 6 s", "model=m phase=warm_up: 2, 2 s", "model=n namespace=/r phase=fetch: 2, 0.5 s"}, lines)
+	})
+}
+
+// Any number of names does not take any amount of memory, and nil records nothing.
+func TestRecorderIsBounded(t *testing.T) {
+	t.Parallel()
+	r := New()
+	for i := range maxModels + 10 {
+		r.Record("", fmt.Sprint(i), &Times{List: 1})
+	}
+	require.Len(t, r.models, maxModels)
+	(*Recorder)(nil).Record("", "m", &Times{List: 1})
+}

@@ -1,0 +1,39 @@
+package model
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"triton/pkg/status"
+)
+
+// checkFiles returns an error if a model file of a version is neither a file nor a folder: a library
+// that opens a named pipe waits for ever, and cannot be interrupted.
+func checkFiles(dir, file string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // the backend reports it
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if name != file && !strings.HasPrefix(name, "model.") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return status.New(status.Internal, "'%s' is a %s, not a file", name, kind(info.Mode()))
+		}
+	}
+	return nil
+}
+
+func kind(m os.FileMode) string {
+	switch {
+	case m&os.ModeNamedPipe != 0:
+		return "named pipe"
+	case m&os.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
+}

@@ -1,0 +1,204 @@
+// Package settle decides which part of a model in a store stands still, so that a poll does not load
+// files that are still being written. It reads and loads nothing.
+package settle
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"triton/server/store"
+)
+
+// Tracker remembers since when the entries of models are as they are. A poll at a time uses it.
+type Tracker struct {
+	// Time is how long an entry must be unchanged to be loaded.
+	Time time.Duration
+	seen map[store.ID]map[string]sighting
+}
+
+// sighting is when an entry was first seen with a tag.
+type sighting struct {
+	tag   string
+	since time.Time
+}
+
+// absent is the tag of an entry, or of a model, that is gone; model stands for the model as a whole.
+const (
+	absent = "\x00absent"
+	model  = "\x00model"
+)
+
+// View returns the part of a model that may be loaded: found is its stamp in the store, loaded the stamp
+// of the content that serves, nil if nothing serves. New versions that do not stand still are left
+// out; versions that are being changed are as they were. The wait says what is left out, and is
+// nil if nothing is. If whole is set, nothing of the model may be loaded now: it is new, or what
+// changes concerns all versions.
+func (t *Tracker) View(id store.ID, now time.Time, found, loaded store.Stamp) (visible store.Stamp, w *Wait, whole bool) {
+	if found == nil || found.Same(loaded) {
+		delete(t.seen, id)
+		return found, nil, false
+	}
+	maps.DeleteFunc(t.seen[id], func(name string, s sighting) bool {
+		_, back := found[name]
+		return s.tag == absent && (back || name == model)
+	})
+	visible = maps.Clone(found)
+	changing := false // a version that serves, or served, is being changed
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		e, before := found[name], loaded[name]
+		if before.Tag == e.Tag && before.Dir == e.Dir || name == "" && loaded != nil && !lacks(found, loaded) {
+			continue // what was added to the folder has a time of its own
+		}
+		late := t.wait(id, name, e, now)
+		if late == nil {
+			continue
+		}
+		w = first(w, late)
+		_, had := loaded[name]
+		switch {
+		case loaded == nil || !e.Dir || name == "" || !store.IsVersion(name):
+			whole = true
+		case had:
+			visible[name], changing = before, true
+		default:
+			delete(visible, name)
+		}
+	}
+	if gone := t.removed(id, now, found, loaded); gone != nil {
+		w, whole = first(w, gone), true
+	}
+	if w == nil {
+		return found, nil, false
+	}
+	if _, has := found[""]; has && sameBelow(visible, loaded) {
+		visible[""] = loaded[""] // only what waits has changed the time of the folder
+	}
+	return visible, w, whole || changing && !sameBeside(visible, loaded)
+}
+
+// lacks reports whether an entry is gone.
+func lacks(found, loaded store.Stamp) bool {
+	for name := range loaded {
+		if _, there := found[name]; !there {
+			return true
+		}
+	}
+	return false
+}
+
+// first returns the wait that ends last: that of a file that is not complete, else the latest.
+func first(a, b *Wait) *Wait {
+	switch {
+	case a == nil:
+		return b
+	case a.partial || !b.partial && !b.Until.After(a.Until):
+		return a
+	}
+	return b
+}
+
+// removed returns the wait for entries that are gone. The time of the model's folder says since when
+// they are, in stores that have it.
+func (t *Tracker) removed(id store.ID, now time.Time, found, loaded store.Stamp) *Wait {
+	if found[""].ChangedAt > 0 {
+		return nil
+	}
+	var w *Wait
+	for name := range loaded {
+		if _, there := found[name]; there {
+			continue
+		}
+		since := t.sight(id, name, absent, now)
+		if until := since.Add(t.Time); until.After(now) {
+			w = first(w, &Wait{Until: until, entry: name, changed: since, gone: true})
+		}
+	}
+	return w
+}
+
+// sameBelow reports whether all entries but the folder itself are the same.
+func sameBelow(s, t store.Stamp) bool {
+	return sameBut(s, t, func(name string) bool { return name == "" })
+}
+
+// sameBeside reports whether all entries beside the versions are the same.
+func sameBeside(s, t store.Stamp) bool { return sameBut(s, t, store.IsVersion) }
+
+func sameBut(s, t store.Stamp, leave func(name string) bool) bool {
+	if s == nil || t == nil {
+		return false
+	}
+	s, t = maps.Clone(s), maps.Clone(t)
+	for _, all := range []store.Stamp{s, t} {
+		maps.DeleteFunc(all, func(name string, _ store.Entry) bool { return leave(name) })
+	}
+	return s.Same(t)
+}
+
+// Gone returns the wait before a model that the store no longer has is unloaded; nil: it is gone for
+// long enough. A folder that is replaced by another one is away for a moment.
+func (t *Tracker) Gone(id store.ID, now time.Time) *Wait {
+	since := t.sight(id, model, absent, now)
+	if until := since.Add(t.Time); until.After(now) {
+		return &Wait{Until: until, changed: since, gone: true}
+	}
+	delete(t.seen, id)
+	return nil
+}
+
+// Complete returns a stamp without the versions that have a file that is not complete, if another
+// version is left. The first load of a model does not wait for its files to stand still.
+func Complete(found store.Stamp) store.Stamp {
+	visible, versions := maps.Clone(found), 0
+	for name, e := range found {
+		switch {
+		case !e.Dir || name == "" || !store.IsVersion(name):
+		case e.Partial != "":
+			delete(visible, name)
+		default:
+			versions++
+		}
+	}
+	if versions == 0 {
+		return found
+	}
+	return visible
+}
+
+// wait returns why an entry may not be loaded yet; nil: it may be.
+func (t *Tracker) wait(id store.ID, name string, e store.Entry, now time.Time) *Wait {
+	since := t.sight(id, name, e.Tag, now)
+	if e.Partial != "" {
+		return &Wait{entry: name, file: e.Partial, partial: true, changed: since}
+	}
+	until, changed := since.Add(t.Time), since
+	if e.ChangedAt > 0 {
+		// The time in the file says more than the first poll after it, unless it is in the future.
+		if at := time.Unix(0, e.ChangedAt); at.Before(since) {
+			until, changed = at.Add(t.Time), at
+		}
+	}
+	if !until.After(now) {
+		return nil
+	}
+	return &Wait{Until: until, entry: name, file: e.Newest, changed: changed}
+}
+
+// sight returns since when an entry is seen with a tag.
+func (t *Tracker) sight(id store.ID, name, tag string, now time.Time) time.Time {
+	if t.seen == nil {
+		t.seen = map[store.ID]map[string]sighting{}
+	}
+	all := t.seen[id]
+	if all == nil {
+		all = map[string]sighting{}
+		t.seen[id] = all
+	}
+	before, known := all[name]
+	if !known || before.tag != tag {
+		before = sighting{tag, now}
+		all[name] = before
+	}
+	return before.since
+}

@@ -1,0 +1,184 @@
+package settle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/store"
+)
+
+var (
+	id    = store.ID{Name: "m"}
+	begin = time.Unix(1_000_000, 0)
+)
+
+func at(seconds float64) time.Time {
+	return begin.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// stamp parses entries of the form name=seconds[:newest file][:partial file]; a name that ends in "/"
+// is a folder, "/" the model's folder. Without seconds the store does not know the time.
+func stamp(text string) store.Stamp {
+	if text == "" {
+		return nil
+	}
+	s := store.Stamp{}
+	for field := range strings.FieldsSeq(text) {
+		name, rest, _ := strings.Cut(field, "=")
+		parts := append(strings.Split(rest, ":"), "", "")
+		e := store.Entry{Tag: rest, Dir: strings.HasSuffix(name, "/"), Newest: parts[1], Partial: parts[2]}
+		var seconds float64
+		if n, _ := fmt.Sscanf(parts[0], "%g", &seconds); n == 1 {
+			e.ChangedAt = at(seconds).UnixNano()
+		}
+		s[strings.TrimSuffix(name, "/")] = e
+	}
+	return s
+}
+
+func text(s store.Stamp) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		all = append(all, name+"="+s[name].Tag)
+	}
+	return strings.Join(all, " ")
+}
+
+// Each case is a series of polls; the settle time is 2 s.
+func TestView(t *testing.T) {
+	t.Parallel()
+	type poll struct {
+		at            float64
+		found, loaded string
+		want, wait    string // the visible entries and the text of the wait
+	}
+	for name, polls := range map[string][]poll{
+		"old files stand still at once": {{10, "/=1 config.pbtxt=1 1/=3", "", "=1 1=3 config.pbtxt=1", ""}},
+		"new files do not": {
+			{10, "/=1 config.pbtxt=1 1/=9.5:model.onnx", "", "whole", "waiting until version 1 stands still: model.onnx changed 0.5 s ago"},
+			{11, "/=1 config.pbtxt=1 1/=10.8:data/x", "", "whole", "waiting until version 1 stands still: data/x changed 0.2 s ago"},
+			{12.8, "/=1 config.pbtxt=1 1/=10.8:data/x", "", "=1 1=10.8:data/x config.pbtxt=1", ""},
+		},
+		"a new version waits alone": {
+			{10, "/=9 config.pbtxt=1 1/=1 2/=9", "/=1 config.pbtxt=1 1/=1", "=1 1=1 config.pbtxt=1", "waiting until version 2 stands still: its folder changed 1.0 s ago"},
+			{11, "/=9 config.pbtxt=1 1/=1 2/=9", "/=1 config.pbtxt=1 1/=1", "=9 1=1 2=9 config.pbtxt=1", ""},
+		},
+		"others do not wait for it": {
+			{10, "/=1 config.pbtxt=5 1/=1 2/=9.9:w 3/=6", "/=1 config.pbtxt=1 1/=1", "=1 1=1 3=6 config.pbtxt=5", "waiting until version 2 stands still: w changed 0.1 s ago"},
+		},
+		"a version that is being changed stays as it is": {
+			{10, "/=1 config.pbtxt=1 1/=9:w 2/=7", "/=1 config.pbtxt=1 1/=1", "=1 1=1 2=7 config.pbtxt=1", "waiting until version 1 stands still: w changed 1.0 s ago"},
+		},
+		"a change for all versions waits for it": {
+			{10, "/=1 config.pbtxt=5 1/=9:w", "/=1 config.pbtxt=1 1/=1", "whole", "waiting until version 1 stands still: w changed 1.0 s ago"},
+		},
+		"the configuration": {
+			{10, "/=1 config.pbtxt=9 1/=1", "/=1 config.pbtxt=1 1/=1", "whole", "waiting until the model stands still: config.pbtxt changed 1.0 s ago"},
+			{11.5, "/=1 config.pbtxt=9 1/=1", "/=1 config.pbtxt=1 1/=1", "=1 1=1 config.pbtxt=9", ""},
+		},
+		"a removed version": {
+			{10, "/=9.5 config.pbtxt=1 1/=1", "/=1 config.pbtxt=1 1/=1 2/=1", "whole", "waiting until the model stands still: its folder changed 0.5 s ago"},
+			{12, "/=9.5 config.pbtxt=1 1/=1", "/=1 config.pbtxt=1 1/=1 2/=1", "=9.5 1=1 config.pbtxt=1", ""},
+		},
+		"a file that is not complete": {
+			{100, "/=1 config.pbtxt=1 1/=1 2/=1:w:w.part", "/=1 config.pbtxt=1 1/=1", "=1 1=1 config.pbtxt=1", "waiting until version 2 is complete: its name says that w.part is still being written"},
+			{200, "/=1 config.pbtxt=1 1/=1 2/=1:w:w.part", "/=1 config.pbtxt=1 1/=1", "=1 1=1 config.pbtxt=1", "waiting until version 2 is complete: its name says that w.part is still being written"},
+		},
+		"one that is not complete tells more than a new one": {
+			{10, "/=1 config.pbtxt=1 1/=1 2/=1:w:w.part 3/=9", "/=1 config.pbtxt=1 1/=1", "=1 1=1 config.pbtxt=1", "waiting until version 2 is complete: its name says that w.part is still being written"},
+		},
+		"what serves may have any file": {{10, "/=1 1/=9.9:w:w.part", "/=1 1/=9.9:w:w.part", "=1 1=9.9:w:w.part", ""}},
+		"a time in the future":          {{10, "/=1 1/=99", "", "whole", "waiting until version 1 stands still: its folder changed 0.0 s ago"}, {12, "/=1 1/=99", "", "=1 1=99", ""}},
+		"a store without times": {
+			{10, "config.pbtxt=a 1/=a 2/=b", "config.pbtxt=a 1/=a", "1=a config.pbtxt=a", "waiting until version 2 stands still: its folder changed 0.0 s ago"},
+			{11, "config.pbtxt=a 1/=a 2/=c", "config.pbtxt=a 1/=a", "1=a config.pbtxt=a", "waiting until version 2 stands still: its folder changed 0.0 s ago"},
+			{12, "config.pbtxt=a 1/=a 2/=c", "config.pbtxt=a 1/=a", "1=a config.pbtxt=a", "waiting until version 2 stands still: its folder changed 1.0 s ago"},
+			{13, "config.pbtxt=a 1/=a 2/=c", "config.pbtxt=a 1/=a", "1=a 2=c config.pbtxt=a", ""},
+			{14, "config.pbtxt=a 2/=c", "config.pbtxt=a 1/=a 2/=c", "whole", "waiting until the model stands still: 1 was removed 0.0 s ago"},
+			{15, "config.pbtxt=a 1/=a 2/=c", "config.pbtxt=a 1/=a 2/=c", "1=a 2=c config.pbtxt=a", ""},
+			{16, "config.pbtxt=a 2/=c", "config.pbtxt=a 1/=a 2/=c", "whole", "waiting until the model stands still: 1 was removed 0.0 s ago"},
+			{18, "config.pbtxt=a 2/=c", "config.pbtxt=a 1/=a 2/=c", "2=c config.pbtxt=a", ""},
+		},
+		"a folder that cannot be read": {{10, "", "/=1 1/=1", "", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tracker := Tracker{Time: 2 * time.Second}
+			for _, p := range polls {
+				visible, w, whole := tracker.View(id, at(p.at), stamp(p.found), stamp(p.loaded))
+				got, wait := text(visible), ""
+				if whole {
+					got = "whole"
+				}
+				if w != nil {
+					wait = w.Text(at(p.at))
+				}
+				require.Equal(t, p.want, got, "at %g", p.at)
+				require.Equal(t, p.wait, wait, "at %g", p.at)
+			}
+		})
+	}
+}
+
+// A model is gone once it is away for the settle time. Its return ends that.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	tracker := Tracker{Time: 2 * time.Second}
+	loaded := stamp("/=1 1/=1")
+	require.Equal(t, "waiting whether the model is replaced: its folder was gone 0.0 s ago", tracker.Gone(id, at(10)).Text(at(10)))
+	require.NotNil(t, tracker.Gone(id, at(11.9)))
+	_, w, _ := tracker.View(id, at(12), stamp("/=11.9 1/=11.9"), loaded)
+	require.NotNil(t, w)
+	require.NotNil(t, tracker.Gone(id, at(13)))
+	require.NotNil(t, tracker.Gone(id, at(14)))
+	require.Nil(t, tracker.Gone(id, at(15)))
+	require.Empty(t, tracker.seen, "nothing is remembered of it")
+	require.Nil(t, (&Tracker{}).Gone(id, at(1)))
+}
+
+// At the start, a version with a file that is not complete is left out if there is another one.
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "1=5 config.pbtxt=1", text(Complete(stamp("config.pbtxt=1 1/=5 2/=5:w:w.part"))))
+	require.Equal(t, "2=5:w:w.part config.pbtxt=1", text(Complete(stamp("config.pbtxt=1 2/=5:w:w.part"))))
+	require.Equal(t, "", text(Complete(nil)))
+}
+
+// FuzzView: whatever is found, the view has nothing that is younger than the settle time unless it serves,
+// and everything is visible once nothing changes for the settle time.
+func FuzzView(f *testing.F) {
+	f.Add([]byte{1, 2, 3}, []byte{1, 2, 4, 9})
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		names := []string{"/", "config.pbtxt", "1/", "2/", "labels.txt", "3/"}
+		make := func(b []byte) store.Stamp {
+			var all []string
+			for i, c := range b[:min(len(b), len(names))] {
+				if c > 0 {
+					all = append(all, fmt.Sprintf("%s=%g", names[i], float64(c)/10))
+				}
+			}
+			return stamp(strings.Join(all, " "))
+		}
+		loaded, found := make(before), make(after)
+		now := at(25.5)
+		tracker := Tracker{Time: 2 * time.Second}
+		visible, _, whole := tracker.View(id, now, found, loaded)
+		if !whole {
+			for name, e := range visible {
+				if name != "" && e.Tag != loaded[name].Tag { // the folder changes with its entries
+					require.False(t, time.Unix(0, e.ChangedAt).Add(tracker.Time).After(now), name)
+				}
+			}
+		}
+		visible, w, whole := tracker.View(id, now.Add(tracker.Time), found, loaded)
+		require.False(t, whole)
+		require.Nil(t, w)
+		require.Equal(t, text(found), text(visible))
+	})
+}
