@@ -41,7 +41,7 @@ func (s *Server) httpOptions() httpapi.Options {
 	return httpapi.Options{
 		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
-		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
+		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry, Readiness: s.readiness,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 	}
 }
@@ -64,6 +64,9 @@ func ignoreClosed(err error) error {
 	}
 	return err
 }
+
+// leave asks the clients of idle and of new connections to use another server.
+func (f *httpFrontend) leave() { f.server.Leave() }
 
 func (f *httpFrontend) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
 

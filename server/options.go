@@ -19,6 +19,7 @@ import (
 	"triton/server/grpcapi"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/readiness"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -33,11 +34,18 @@ type Options struct {
 	// ExitOnError makes Run fail if any model cannot be loaded.
 	ExitOnError     bool
 	StrictReadiness bool
+	// Readiness replaces StrictReadiness, unless its mode is readiness.Triton.
+	Readiness readiness.Policy
+	// ServeWhileLoading opens the ports before the models are loaded.
+	ServeWhileLoading bool
 	// AutoComplete lets backends fill in missing fields of configurations.
 	AutoComplete bool
 	LoadThreads  int
 	// ExitTimeout is how long a shutdown waits for requests in flight.
 	ExitTimeout time.Duration
+	// DrainDelay is how long a shutdown accepts everything, without being ready, before it
+	// begins to wait for the requests in flight.
+	DrainDelay time.Duration
 	// StreamBacklog limits the bytes of responses that one stream, of HTTP or
 	// gRPC, holds for a client that does not read them. Above it the request is
 	// cancelled.

@@ -45,6 +45,9 @@ type Server struct {
 	drainCtx context.Context
 	kill     context.CancelFunc
 	killed   atomic.Bool
+	// delaying is set during the drain delay; a value in hurry ends it.
+	delaying atomic.Bool
+	hurry    chan struct{}
 	ran      atomic.Bool
 }
 
@@ -79,7 +82,7 @@ func New(o Options) (*Server, error) {
 		o.Pool = tensor.NewPool()
 	}
 	s := &Server{
-		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
+		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
 		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
@@ -95,7 +98,7 @@ func New(o Options) (*Server, error) {
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
 			Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
-		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
+		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed,
@@ -139,8 +142,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.startCache(ctx); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
-	if err := s.load(ctx); err != nil {
-		return err
+	if !s.opts.ServeWhileLoading {
+		if err := s.load(ctx); err != nil {
+			return errors.Join(err, s.stop(nil))
+		}
 	}
 	if ctx.Err() != nil {
 		return s.stop(nil)
@@ -149,7 +154,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
-	failed := make(chan error, len(frontends))
+	failed := make(chan error, len(frontends)+1)
 	var serving sync.WaitGroup
 	for _, f := range frontends {
 		serving.Go(func() {
@@ -158,14 +163,18 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		})
 	}
-	stopUpdates := s.update()
+	stopUpdates := s.update(failed)
 	close(s.serving)
 	select {
 	case <-ctx.Done():
 	case <-s.drainCtx.Done():
 	case err = <-failed:
 	}
+	s.models.BeginDrain()
 	stopUpdates()
+	if err == nil {
+		s.lameDuck(frontends)
+	}
 	err = errors.Join(err, s.stop(frontends))
 	serving.Wait()
 	return err
@@ -200,7 +209,7 @@ func (s *Server) load(ctx context.Context) error {
 		s.opts.Log.Error(failureText(err) + ": the server is not live until this is corrected")
 		return nil
 	}
-	return errors.Join(fmt.Errorf("creating server: %w", consoleError{status.From(err)}), s.stop(nil))
+	return fmt.Errorf("creating server: %w", consoleError{status.From(err)})
 }
 
 // consoleError formats an error as Triton's console messages do.

@@ -11,19 +11,27 @@ import (
 	"triton/server/repository"
 )
 
-// update keeps the models up to date until the returned function is called: it repeats a start
-// that failed, and then polls the repositories in poll control.
-func (s *Server) update() (stop func()) {
+// update keeps the models up to date until the returned function is called: it loads them, if
+// the ports were opened first, repeats a start that failed, and then polls the repositories in
+// poll control. A start that ends the server is sent to failed.
+func (s *Server) update(failed chan<- error) (stop func()) {
 	every := time.Duration(0)
 	if s.opts.Models.Control == repository.ControlPoll {
 		every = s.opts.Models.PollInterval
 	}
-	if every <= 0 && s.models.Failure() == nil {
+	late := s.opts.ServeWhileLoading
+	if every <= 0 && s.models.Failure() == nil && !late {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		if late {
+			if err := s.load(ctx); err != nil {
+				failed <- err
+				return
+			}
+		}
 		if s.restart(ctx) && every > 0 {
 			s.poll(ctx, every)
 		}

@@ -18,6 +18,7 @@ func (o *Options) Validate() error {
 	}
 	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
 	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
+	bad(o.DrainDelay < 0, "drain delay is %v, must not be negative", o.DrainDelay)
 	bad(o.StreamBacklog <= 0, "stream backlog is %d bytes, must be positive", o.StreamBacklog)
 	bad(o.HTTP.MaxInput <= 0, "HTTP input size limit is %d, must be positive", o.HTTP.MaxInput)
 	bad(o.HTTP.MinRate < 0, "HTTP minimum receive rate is %d, must not be negative", o.HTTP.MinRate)

@@ -4,6 +4,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"regexp"
 
@@ -15,6 +16,7 @@ import (
 	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
+	"triton/server/readiness"
 	"triton/server/restricted"
 	"triton/server/shm"
 	"triton/server/trace"
@@ -46,6 +48,10 @@ type Options struct {
 	Access *slog.Logger
 	// Metrics are the source of load reports; nil: none are sent.
 	Metrics prometheus.Gatherer
+	// Readiness answers the verbose health checks; nil: there are none.
+	Readiness func() readiness.Report
+	// State returns what serves as a document of package fleetstate; nil: there is none.
+	State func(context.Context) ([]byte, error)
 }
 
 type api struct {

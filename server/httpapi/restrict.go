@@ -16,7 +16,7 @@ var categories = [...]restricted.API{
 	repositoryIndex: restricted.ModelRepository, repositoryLoad: restricted.ModelRepository, repositoryUnload: restricted.ModelRepository,
 	systemStatus: restricted.SharedMemory, systemRegister: restricted.SharedMemory, systemUnregister: restricted.SharedMemory,
 	cudaStatus: restricted.SharedMemory, cudaRegister: restricted.SharedMemory, cudaUnregister: restricted.SharedMemory,
-	traceSetting: restricted.Trace, logSettings: restricted.Logging,
+	traceSetting: restricted.Trace, logSettings: restricted.Logging, fleetState: restricted.ModelRepository,
 }
 
 // permits reports whether the request may use an endpoint; otherwise it refuses the request.

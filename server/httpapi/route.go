@@ -32,6 +32,7 @@ const (
 	cudaUnregister
 	traceSetting
 	logSettings
+	fleetState
 )
 
 // route is a parsed path.
@@ -124,6 +125,9 @@ func parseModel(path string) (route, bool) {
 
 // parseRepository reads what follows /v2/repository: an optional repository name and the action.
 func parseRepository(path string) (route, bool) {
+	if path == "/state" {
+		return route{to: fleetState}, true
+	}
 	r := route{to: repositoryIndex, post: true}
 	for range 2 {
 		if path == "/index" {

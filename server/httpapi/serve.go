@@ -32,6 +32,10 @@ func (a *api) serve(x *exchange) {
 		x.refuse(405, "Method Not Allowed")
 		return
 	}
+	if r.to == fleetState && a.opts.State == nil {
+		x.refuse(404, "Not Found")
+		return
+	}
 	if err := a.dispatch(x, &r); err != nil {
 		x.fail(err)
 	}
@@ -69,6 +73,8 @@ func (a *api) dispatch(x *exchange, r *route) error {
 		err = a.traceSetting(x, r)
 	case logSettings:
 		err = a.logSettings(x)
+	case fleetState:
+		err = a.fleetState(x)
 	case modelInfer:
 		err = a.infer(x, r)
 	case modelGenerate:

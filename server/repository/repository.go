@@ -12,6 +12,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/readiness"
 	"triton/server/repository/actual"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
@@ -30,6 +31,8 @@ type Options struct {
 	LoadThreads int
 	// StrictReadiness makes the server unready while any model is not ready.
 	StrictReadiness bool
+	// Readiness replaces StrictReadiness, unless its mode is readiness.Triton.
+	Readiness readiness.Policy
 	// Control says which operations load and unload models after the start.
 	Control Control
 	// Startup are the names of the models that are loaded at the start in explicit
@@ -68,12 +71,13 @@ const (
 	starting phase = iota
 	ready
 	failed
+	draining  // not ready any more, everything is still accepted
 	finishing // open sequences finish before the server exits
 	exiting
 )
 
 // serves reports whether requests are answered in a phase.
-func serves(p phase) bool { return p == ready || p == finishing || p == exiting }
+func serves(p phase) bool { return p == ready || p >= draining }
 
 // Repository is the models of one server. It implements infer.Service.
 //
@@ -85,6 +89,9 @@ type Repository struct {
 	// failure is why the start failed, in the phase failed.
 	failure atomic.Pointer[error]
 	actual  *actual.State
+	// policy decides about readiness, progress is what loads.
+	policy   atomic.Pointer[readiness.Policy]
+	progress progress
 
 	builder *model.Builder
 	locks   nameLocks
@@ -132,6 +139,7 @@ func New(o Options) *Repository {
 		r.local = store.NewLocal(o.Paths, o.Namespacing)
 		r.reader.Store = r.local
 	}
+	r.SetReadiness(o.Readiness)
 	r.life, r.end = context.WithCancel(context.Background())
 	return r
 }

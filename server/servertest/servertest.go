@@ -142,6 +142,9 @@ func (s *Server) Service() infer.Service { return s.server.Service() }
 // Interrupt starts the shutdown like a first signal, and returns at once.
 func (s *Server) Interrupt() { s.stop() }
 
+// Hurry ends the drain delay, see server.Server.
+func (s *Server) Hurry() bool { return s.server.Hurry() }
+
 // Kill ends the server like a second signal.
 func (s *Server) Kill() { s.server.Kill() }
 
