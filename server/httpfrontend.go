@@ -25,7 +25,7 @@ func (s *Server) newHTTP(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.HTTP = l.Addr().String()
 	return &httpFrontend{
 		title: "HTTP", connectionNoun: "HTTP service connections",
-		server: http1.NewServer(httpapi.New(s.models, s.httpOptions()), s.connectionOptions()),
+		server: http1.NewServer(httpapi.New(s.service, s.httpOptions()), s.connectionOptions()),
 		lis:    withTLS(&drainingListener{Listener: l}, config),
 	}, nil
 }
@@ -41,7 +41,7 @@ func (s *Server) httpOptions() httpapi.Options {
 	return httpapi.Options{
 		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
-		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry, Readiness: s.readiness,
+		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry, Readiness: s.readiness, State: s,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 	}
 }

@@ -3,8 +3,6 @@ package server
 import (
 	"fmt"
 	"time"
-
-	"triton/server/readiness"
 )
 
 // lameDuck serves on, unready, for the drain delay, so that load balancers
@@ -52,6 +50,3 @@ func (s *Server) Hurry() bool {
 	}
 	return true
 }
-
-// readiness returns the condition of the server for verbose health checks.
-func (s *Server) readiness() readiness.Report { return s.models.Readiness() }

@@ -66,6 +66,7 @@ type Options struct {
 	Pool *tensor.Pool
 
 	Models      Models
+	State       State
 	Cache       Cache
 	RateLimiter RateLimiter
 	// ClientSharedMemory lets clients register shared memory.
@@ -115,6 +116,19 @@ type Models struct {
 	Closed func()
 	// Holds delay schedulers, for test suites.
 	Holds model.Holds
+}
+
+// State configures the desired state of the server.
+type State struct {
+	// From is a file or an http or https URL with the document; empty: there is none. With it
+	// the control mode is explicit, and the document decides which models are loaded.
+	From string
+	// Interval is the time from one look at the document and the models to the next.
+	Interval time.Duration
+	// Write lets loads and unloads of clients change the file.
+	Write bool
+	// Cache is a file for the last good document; empty: it is not kept.
+	Cache string
 }
 
 // Cache configures the response cache. Without a name there is none.
@@ -211,6 +225,7 @@ func Default() Options {
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		StreamBacklog:        infer.DefaultResponseBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
+		State:  State{Interval: 2 * time.Second},
 		Models: Models{PollInterval: 15 * time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
 		HTTP: HTTP{

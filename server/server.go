@@ -14,6 +14,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend/metric"
 	"triton/server/cache"
+	"triton/server/fleet"
 	"triton/server/infer"
 	"triton/server/model"
 	"triton/server/repository"
@@ -26,9 +27,12 @@ type Server struct {
 	opts   Options
 	pool   *tensor.Pool
 	models *repository.Repository
-	gpus   gpus
-	cpus   int
-	cache  cache.Cache // nil: none
+	fleet  *fleet.Controller
+	// service is models, or models under the desired state.
+	service infer.Service
+	gpus    gpus
+	cpus    int
+	cache   cache.Cache // nil: none
 	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
@@ -89,6 +93,9 @@ func New(o Options) (*Server, error) {
 	if err := s.openCache(); err != nil {
 		return nil, err
 	}
+	if o.State.From != "" {
+		o.Models.Control = repository.ControlExplicit
+	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
@@ -103,11 +110,14 @@ func New(o Options) (*Server, error) {
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed,
 	})
+	if err := s.openState(); err != nil {
+		return nil, errors.Join(err, s.closeCache())
+	}
 	return s, nil
 }
 
 // Service returns the service that frontends call, for callers in the same process.
-func (s *Server) Service() infer.Service { return s.models }
+func (s *Server) Service() infer.Service { return s.service }
 
 // Regions returns the shared memory that clients register, for callers in the same process.
 func (s *Server) Regions() *shm.Manager { return s.regions }
@@ -150,7 +160,14 @@ func (s *Server) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return s.stop(nil)
 	}
-	frontends, err := s.openTraced()
+	err := s.openTracer()
+	if err == nil && !s.opts.ServeWhileLoading {
+		err = s.applyState(ctx)
+	}
+	var frontends []frontend
+	if err == nil {
+		frontends, err = s.open()
+	}
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
@@ -180,16 +197,16 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// openTraced starts tracing, then the services.
-func (s *Server) openTraced() ([]frontend, error) {
+// openTracer starts tracing.
+func (s *Server) openTracer() error {
 	o := s.opts.Trace
 	o.Log = s.opts.Log
 	tracer, err := trace.New(o)
 	if err != nil {
-		return nil, fmt.Errorf("failed to configure tracing: %w", err)
+		return fmt.Errorf("failed to configure tracing: %w", err)
 	}
 	s.tracer = tracer
-	return s.open()
+	return nil
 }
 
 // load loads the models and reports the result. It returns nil if ctx ends meanwhile.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"triton/pkg/tensor"
+	"triton/server/repository"
 )
 
 // Validate returns all mistakes in the options.
@@ -26,6 +27,14 @@ func (o *Options) Validate() error {
 	bad(o.Metrics.Interval <= 0, "metrics interval is %v, must be positive", o.Metrics.Interval)
 	bad(o.Models.PollInterval < 0, "poll interval is %v, must not be negative", o.Models.PollInterval)
 	bad(o.Models.Retries < 0, "model load retry count is %d, must not be negative", o.Models.Retries)
+	if st := &o.State; st.From != "" {
+		bad(st.Interval <= 0, "state interval is %v, must be positive", st.Interval)
+		bad(o.Models.Control == repository.ControlPoll, "a desired state and model control mode poll exclude each other")
+		bad(len(o.Models.Startup) > 0, "a desired state and startup models exclude each other")
+		bad(o.Models.Namespacing, "a desired state names models without their repositories: it excludes model namespacing")
+	} else {
+		bad(st.Write, "there is no desired state to write to")
+	}
 	bad(o.Log == nil, "no logger")
 	limits := o.GRPC.Limits
 	limits.Pool = tensor.NewPool() // New sets the one in use

@@ -89,6 +89,8 @@ var mayImport = map[string]string{
 	"server/model/fingerprint":    "server/store pkg/inferencepb",
 	"server/store":                "",
 	"server/readiness":            "",
+	"server/fleet":                "pkg/fleetstate pkg/inferencepb server/infer",
+	"pkg/fleetstate":              "",
 	"server/validation":           "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/tensor",
 	"server/scheduler":            "server/infer server/stats pkg/inferencepb pkg/tensor",
 	"server/scheduler/adaptive":   "server/scheduler server/infer server/stats",

@@ -31,26 +31,19 @@ func (a *api) health(x *exchange, good bool) error {
 	return nil
 }
 
-// verbose reports whether the query has the parameter verbose, without a value or with a value
-// other than 0 and false.
-func (x *exchange) verbose() bool {
+// verbose reports whether the query asks for the reasons.
+func (x *exchange) verbose() bool { return x.asks("verbose") }
+
+// asks reports whether the query has a parameter, without a value or with a value other than 0 and
+// false.
+func (x *exchange) asks(name string) bool {
 	if x.Query == "" {
 		return false
 	}
 	q, err := url.ParseQuery(x.Query)
-	if err != nil || !q.Has("verbose") {
+	if err != nil || !q.Has(name) {
 		return false
 	}
-	v := q.Get("verbose")
+	v := q.Get(name)
 	return v != "0" && v != "false"
-}
-
-// fleetState answers with what serves as a desired state.
-func (a *api) fleetState(x *exchange) error {
-	text, err := a.opts.State(x.Context)
-	if err != nil {
-		return err
-	}
-	x.Text = append(x.Text[:0], text...)
-	return nil
 }

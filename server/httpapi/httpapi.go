@@ -50,8 +50,17 @@ type Options struct {
 	Metrics prometheus.Gatherer
 	// Readiness answers the verbose health checks; nil: there are none.
 	Readiness func() readiness.Report
-	// State returns what serves as a document of package fleetstate; nil: there is none.
-	State func(context.Context) ([]byte, error)
+	// State is the desired state of the server; nil: there is none.
+	State State
+}
+
+// State is the desired state of a server, as JSON documents.
+type State interface {
+	// ExportState returns a document of what serves.
+	ExportState(ctx context.Context) ([]byte, error)
+	// ApplyState brings the server to a document once and returns what was done. With dry it
+	// returns only what would be done.
+	ApplyState(ctx context.Context, document []byte, dry bool) ([]byte, error)
 }
 
 type api struct {

@@ -44,6 +44,7 @@ type route struct {
 	inRepository bool   // the path named a repository
 	post         bool   // only POST is allowed; without post and getOrPost only GET
 	getOrPost    bool   // GET and POST are allowed
+	getOrPut     bool   // GET and PUT are allowed
 }
 
 // parse finds the endpoint of a path. The whole path must match as it was sent; only names are
@@ -126,7 +127,7 @@ func parseModel(path string) (route, bool) {
 // parseRepository reads what follows /v2/repository: an optional repository name and the action.
 func parseRepository(path string) (route, bool) {
 	if path == "/state" {
-		return route{to: fleetState}, true
+		return route{to: fleetState, getOrPut: true}, true
 	}
 	r := route{to: repositoryIndex, post: true}
 	for range 2 {
@@ -216,6 +217,8 @@ func (r *route) allows(method string) bool {
 		return !r.post
 	case http.MethodPost:
 		return r.post || r.getOrPost
+	case http.MethodPut:
+		return r.getOrPut
 	}
 	return false
 }
@@ -225,6 +228,8 @@ func (r *route) methods() string {
 	switch {
 	case r.getOrPost:
 		return "GET, HEAD, POST, OPTIONS"
+	case r.getOrPut:
+		return "GET, HEAD, PUT, OPTIONS"
 	case r.post:
 		return "POST, OPTIONS"
 	}

@@ -74,7 +74,7 @@ func (a *api) dispatch(x *exchange, r *route) error {
 	case logSettings:
 		err = a.logSettings(x)
 	case fleetState:
-		err = a.fleetState(x)
+		err = a.state(x)
 	case modelInfer:
 		err = a.infer(x, r)
 	case modelGenerate:

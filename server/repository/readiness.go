@@ -22,6 +22,9 @@ func (r *Repository) SetReadiness(p readiness.Policy) {
 	r.policy.Store(&p)
 }
 
+// Policy returns the rule that decides whether the server is ready.
+func (r *Repository) Policy() readiness.Policy { return *r.policy.Load() }
+
 // Ready reports whether the server takes inference requests and its models meet the policy.
 func (r *Repository) Ready() bool {
 	if r.phase.Load() != ready {

@@ -98,6 +98,12 @@ func (o *options) bindModels(t *table) {
 	t.boolean(&o.ServeWhileLoading, "serve-while-loading",
 		"Open the ports before the models are loaded. Until then the server is not live and not ready; /v2/health/ready?verbose shows the progress.")
 	t.MarkOwn("readiness", "serve-while-loading")
+	t.text(&o.State.From, "state",
+		"File, or http or https URL, with the desired state of the server in JSON or YAML: its models with versions and configurations, and settings. The server follows it as it changes. The control mode is explicit.")
+	t.seconds(&o.State.Interval, "state-interval-secs", "Seconds from one look at the state and the models to the next.")
+	t.boolean(&o.State.Write, "state-write", "Write the loads and unloads of clients to the file of --state. Otherwise they are refused.")
+	t.text(&o.State.Cache, "state-cache", "File that keeps the last good state, for starts while the source of --state cannot be read.")
+	t.MarkOwn("state", "state-interval-secs", "state-write", "state-cache")
 	t.parsed(o.setControl, "none", "model-control-mode",
 		"How models are loaded. none: all at the start, without changes later. poll: all at the start, then as files change. explicit: those of --load-model at the start, then by requests of clients.")
 	t.seconds(&m.PollInterval, "repository-poll-secs", "Mode poll: seconds from one check of the repositories for changes to the next. 0 is no checks.")
