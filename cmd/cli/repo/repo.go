@@ -16,6 +16,6 @@ func NewCommand(p process.Process) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  flags.RequireSubcommand,
 	}
-	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newLSPCommand(p), newScaffoldCommand(p), newExampleCommand(p))
+	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newStateCommand(p), newLSPCommand(p), newScaffoldCommand(p), newExampleCommand(p))
 	return cmd
 }
