@@ -51,10 +51,7 @@ func TestRollingRestart(t *testing.T) {
 }
 
 func roll(t *testing.T, requests int64, proxy func(*testing.T, []*replica) (http, grpc string)) {
-	models := filepath.Join(t.TempDir(), "models")
-	require.NoError(t, os.MkdirAll(filepath.Join(models, "m", "1"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(models, "m", "config.pbtxt"), []byte(`backend: "identity" max_batch_size: 8
-input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 2 ] } output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 2 ] }`), 0o600))
+	models := identityModels(t, "m")
 	var replicas []*replica
 	for range rollingReplicas {
 		r := &replica{ports: freePorts(t, 3), models: models}
