@@ -52,7 +52,7 @@ demo: build onnxruntime ## build, make the example models, serve them, measure r
 	@deploy/demo.sh bin/triton $(MODELS) $(DEMO_PORT)
 
 .PHONY: test
-test: build onnxruntime redis $(VENV)/.stamp ## everything: unit, race, no-cgo, other systems, real ONNX Runtime, real Python clients
+test: build onnxruntime redis haproxy $(VENV)/.stamp ## everything: unit, race, no-cgo, other systems, real ONNX Runtime, real Python clients
 	@deploy/size.sh bin/triton
 	CGO_ENABLED=0 go build ./...
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
@@ -66,6 +66,10 @@ TESTFLAGS = -ldflags=-w
 .PHONY: redis
 redis: ## unpack Debian's redis-server into build/tools/, for tests that are otherwise skipped
 	@testdata/redis/get.sh $(TOOLS)
+
+.PHONY: haproxy
+haproxy: ## unpack Debian's haproxy into build/tools/, for the test of rolling restarts
+	@testdata/haproxy/get.sh $(TOOLS)
 
 # The packages with goroutines or shared memory of their own; the others have
 # nothing that the race detector could see.
@@ -151,6 +155,10 @@ pythons: ## the tests of the Python backend with other interpreters, PYTHONS="<p
 kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python model 200 times; KILLS=n SEED=n
 	TRITON_KILLS=$(or $(KILLS),200) TRITON_KILLS_SEED=$(or $(SEED),1) TRITON_LOADS=$(or $(LOADS),200) \
 	  go test -count=1 -v -timeout 60m -run '^TestPython(Kills|Loads)$$' ./server/
+
+.PHONY: rolling
+rolling: haproxy ## restart 3 replicas behind a proxy under load: none of 100,000 requests is lost; REQUESTS=n
+	TRITON_ROLLING=$(or $(REQUESTS),100000) go test -count=1 -v -timeout 30m -run '^TestRollingRestart$$' ./cmd/triton/
 
 .PHONY: loads
 loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's memory stays within 5 %; LOADS=n

@@ -39,7 +39,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (frontend, error) {
 		lis: &countingListener{Listener: &drainingListener{Listener: l}}, accepting: make(chan struct{}),
 		server: grpc.NewServer(grpcapi.ServerOptions(limits)...),
 	}
-	grpcapi.Register(f.server, s.traffic, limits)
+	grpcapi.Register(f.server, s.service, limits)
 	return f, nil
 }
 

@@ -25,7 +25,7 @@ func (s *Server) newHTTP(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.HTTP = l.Addr().String()
 	return &httpFrontend{
 		title: "HTTP", connectionNoun: "HTTP service connections",
-		server: http1.NewServer(httpapi.New(s.traffic, s.httpOptions()), s.connectionOptions()),
+		server: http1.NewServer(httpapi.New(s.service, s.httpOptions()), s.connectionOptions()),
 		lis:    withTLS(&drainingListener{Listener: l}, config),
 	}, nil
 }
@@ -41,7 +41,7 @@ func (s *Server) httpOptions() httpapi.Options {
 	return httpapi.Options{
 		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
-		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry,
+		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry, Readiness: s.readiness, State: s,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 		Traffic: s.traffic,
 	}
@@ -65,6 +65,9 @@ func ignoreClosed(err error) error {
 	}
 	return err
 }
+
+// leave asks the clients of idle and of new connections to use another server.
+func (f *httpFrontend) leave() { f.server.Leave() }
 
 func (f *httpFrontend) drain(ctx context.Context) { _ = f.server.Drain(ctx) }
 

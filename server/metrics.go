@@ -54,6 +54,9 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
 		f.registry.MustRegister(pythonMemory{b})
 	}
+	if s.opts.State.From != "" {
+		f.registry.MustRegister(stateMetrics{s.fleet})
+	}
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}

@@ -19,6 +19,7 @@ import (
 	"triton/server/grpcapi"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/readiness"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -33,11 +34,18 @@ type Options struct {
 	// ExitOnError makes Run fail if any model cannot be loaded.
 	ExitOnError     bool
 	StrictReadiness bool
+	// Readiness replaces StrictReadiness, unless its mode is readiness.Triton.
+	Readiness readiness.Policy
+	// ServeWhileLoading opens the ports before the models are loaded.
+	ServeWhileLoading bool
 	// AutoComplete lets backends fill in missing fields of configurations.
 	AutoComplete bool
 	LoadThreads  int
 	// ExitTimeout is how long a shutdown waits for requests in flight.
 	ExitTimeout time.Duration
+	// DrainDelay is how long a shutdown accepts everything, without being ready, before it
+	// begins to wait for the requests in flight.
+	DrainDelay time.Duration
 	// StreamBacklog limits the bytes of responses that one stream, of HTTP or
 	// gRPC, holds for a client that does not read them. Above it the request is
 	// cancelled.
@@ -59,6 +67,7 @@ type Options struct {
 
 	Models      Models
 	Remote      Remote
+	State       State
 	Cache       Cache
 	RateLimiter RateLimiter
 	// ClientSharedMemory lets clients register shared memory.
@@ -110,6 +119,19 @@ type Models struct {
 	Closed func()
 	// Holds delay schedulers, for test suites.
 	Holds model.Holds
+}
+
+// State configures the desired state of the server.
+type State struct {
+	// From is a file or an http or https URL with the document; empty: there is none. With it
+	// the control mode is explicit, and the document decides which models are loaded.
+	From string
+	// Interval is the time from one look at the document and the models to the next.
+	Interval time.Duration
+	// Write lets loads and unloads of clients change the file.
+	Write bool
+	// Cache is a file for the last good document; empty: it is not kept.
+	Cache string
 }
 
 // Cache configures the response cache. Without a name there is none.
@@ -207,6 +229,7 @@ func Default() Options {
 		StreamBacklog:        infer.DefaultResponseBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
 		Models: Models{PollInterval: 15 * time.Second, SettleTime: time.Second},
+		State:  State{Interval: 2 * time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
 		HTTP: HTTP{
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},

@@ -22,12 +22,12 @@ func (s *Server) newPlatformFrontend(l net.Listener, title string, h http1.Handl
 func (s *Server) plainHTTP() http1.Handler {
 	o := s.httpOptions()
 	o.Forward, o.Origins = nil, nil
-	return httpapi.New(s.traffic, o)
+	return httpapi.New(s.service, o)
 }
 
 func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (frontend, error) {
 	o := &s.opts.SageMaker
-	h, err := sagemaker.New(s.traffic, sagemaker.Options{
+	h, err := sagemaker.New(s.service, sagemaker.Options{
 		HTTP: s.plainHTTP(), Repositories: s.models, Root: o.Root,
 		DefaultModel: o.DefaultModel, PingMode: o.PingMode, InferenceType: o.InferenceType,
 		Restricted: s.opts.HTTP.Restricted, Log: s.opts.Log,
@@ -43,7 +43,7 @@ func (s *Server) newVertex(l net.Listener, _ *tls.Config) (frontend, error) {
 		// The metrics endpoint starts later.
 		metrics = http1.HandlerFunc(func(x *http1.Exchange) { s.metrics.Serve(x) })
 	}
-	h, err := vertex.New(s.traffic, vertex.Options{
+	h, err := vertex.New(s.service, vertex.Options{
 		HTTP: s.plainHTTP(), Metrics: metrics,
 		PredictRoute: o.PredictRoute, HealthRoute: o.HealthRoute, DefaultModel: o.DefaultModel,
 	})

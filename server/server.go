@@ -15,6 +15,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend/metric"
 	"triton/server/cache"
+	"triton/server/fleet"
 	"triton/server/infer"
 	"triton/server/loadphase"
 	"triton/server/model"
@@ -29,12 +30,15 @@ type Server struct {
 	opts   Options
 	pool   *tensor.Pool
 	models *repository.Repository
-	// traffic is models with the traffic rules, for the frontends.
+	// traffic is models with the traffic rules.
 	traffic *traffic.Service
+	remote  *remotes
+	fleet   *fleet.Controller
+	// service is traffic, or traffic under the desired state, for the frontends.
+	service infer.Service
 	gpus    gpus
 	cpus    int
 	cache   cache.Cache // nil: none
-	remote  *remotes
 	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
@@ -52,6 +56,9 @@ type Server struct {
 	drainCtx context.Context
 	kill     context.CancelFunc
 	killed   atomic.Bool
+	// delaying is set during the drain delay; a value in hurry ends it.
+	delaying atomic.Bool
+	hurry    chan struct{}
 	ran      atomic.Bool
 }
 
@@ -86,12 +93,15 @@ func New(o Options) (*Server, error) {
 		o.Pool = tensor.NewPool()
 	}
 	s := &Server{
-		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
+		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
 		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
 		return nil, err
+	}
+	if o.State.From != "" {
+		o.Models.Control = repository.ControlExplicit
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.remote = &remotes{opts: &s.opts}
@@ -103,7 +113,7 @@ func New(o Options) (*Server, error) {
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
 			Phases: s.phases, Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
-		Paths: o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,
+		Paths: o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed, SettleTime: o.Models.SettleTime,
@@ -111,11 +121,14 @@ func New(o Options) (*Server, error) {
 		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
 	})
 	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log})
+	if err := s.openState(); err != nil {
+		return nil, errors.Join(err, s.closeCache())
+	}
 	return s, nil
 }
 
 // Service returns the service that frontends call, for callers in the same process.
-func (s *Server) Service() infer.Service { return s.traffic }
+func (s *Server) Service() infer.Service { return s.service }
 
 // Regions returns the shared memory that clients register, for callers in the same process.
 func (s *Server) Regions() *shm.Manager { return s.regions }
@@ -150,17 +163,26 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.startCache(ctx); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
-	if err := s.load(ctx); err != nil {
-		return err
+	if !s.opts.ServeWhileLoading {
+		if err := s.load(ctx); err != nil {
+			return errors.Join(err, s.stop(nil))
+		}
 	}
 	if ctx.Err() != nil {
 		return s.stop(nil)
 	}
-	frontends, err := s.openTraced()
+	err := s.openTracer()
+	if err == nil && !s.opts.ServeWhileLoading {
+		err = s.applyState(ctx)
+	}
+	var frontends []frontend
+	if err == nil {
+		frontends, err = s.open()
+	}
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
-	failed := make(chan error, len(frontends))
+	failed := make(chan error, len(frontends)+1)
 	var serving sync.WaitGroup
 	for _, f := range frontends {
 		serving.Go(func() {
@@ -169,7 +191,7 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		})
 	}
-	stopUpdates := s.update()
+	stopUpdates := s.update(failed)
 	stopTraffic := s.runTraffic()
 	close(s.serving)
 	select {
@@ -177,23 +199,27 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-s.drainCtx.Done():
 	case err = <-failed:
 	}
+	s.models.BeginDrain()
 	stopUpdates()
 	stopTraffic()
+	if err == nil {
+		s.lameDuck(frontends)
+	}
 	err = errors.Join(err, s.stop(frontends))
 	serving.Wait()
 	return err
 }
 
-// openTraced starts tracing, then the services.
-func (s *Server) openTraced() ([]frontend, error) {
+// openTracer starts tracing.
+func (s *Server) openTracer() error {
 	o := s.opts.Trace
 	o.Log = s.opts.Log
 	tracer, err := trace.New(o)
 	if err != nil {
-		return nil, fmt.Errorf("failed to configure tracing: %w", err)
+		return fmt.Errorf("failed to configure tracing: %w", err)
 	}
 	s.tracer = tracer
-	return s.open()
+	return nil
 }
 
 // load loads the models and reports the result. It returns nil if ctx ends meanwhile.
@@ -213,7 +239,7 @@ func (s *Server) load(ctx context.Context) error {
 		s.opts.Log.Error(failureText(err) + ": the server is not live until this is corrected")
 		return nil
 	}
-	return errors.Join(fmt.Errorf("creating server: %w", consoleError{status.From(err)}), s.stop(nil))
+	return fmt.Errorf("creating server: %w", consoleError{status.From(err)})
 }
 
 // consoleError formats an error as Triton's console messages do.

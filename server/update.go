@@ -11,20 +11,37 @@ import (
 	"triton/server/repository"
 )
 
-// update keeps the models up to date until the returned function is called: it repeats a start
-// that failed, and then polls the repositories in poll control.
-func (s *Server) update() (stop func()) {
+// update keeps the models and the settings up to date until the returned function is called: it loads them, if
+// the ports were opened first, repeats a start that failed, and then polls the repositories in
+// poll control, or follows the desired state. A start that ends the server is sent to failed.
+func (s *Server) update(failed chan<- error) (stop func()) {
 	every := time.Duration(0)
 	if s.opts.Models.Control == repository.ControlPoll {
 		every = s.opts.Models.PollInterval
 	}
-	if every <= 0 && s.models.Failure() == nil {
+	late := s.opts.ServeWhileLoading
+	state := s.opts.State.From != ""
+	if every <= 0 && s.models.Failure() == nil && !late && !state {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if s.restart(ctx) && every > 0 {
+		if late {
+			err := s.load(ctx)
+			if err == nil {
+				err = s.applyState(ctx)
+			}
+			if err != nil {
+				failed <- err
+				return
+			}
+		}
+		switch started := s.restart(ctx); {
+		case !started:
+		case state:
+			s.fleet.Run(ctx)
+		case every > 0:
 			s.poll(ctx, every)
 		}
 	})

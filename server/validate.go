@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"triton/pkg/tensor"
+	"triton/server/repository"
 )
 
 // Validate returns all mistakes in the options.
@@ -18,6 +19,7 @@ func (o *Options) Validate() error {
 	}
 	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
 	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
+	bad(o.DrainDelay < 0, "drain delay is %v, must not be negative", o.DrainDelay)
 	bad(o.StreamBacklog <= 0, "stream backlog is %d bytes, must be positive", o.StreamBacklog)
 	bad(o.HTTP.MaxInput <= 0, "HTTP input size limit is %d, must be positive", o.HTTP.MaxInput)
 	bad(o.HTTP.MinRate < 0, "HTTP minimum receive rate is %d, must not be negative", o.HTTP.MinRate)
@@ -26,6 +28,14 @@ func (o *Options) Validate() error {
 	bad(o.Models.PollInterval < 0, "poll interval is %v, must not be negative", o.Models.PollInterval)
 	bad(o.Models.SettleTime < 0, "settle time is %v, must not be negative", o.Models.SettleTime)
 	bad(o.Models.Retries < 0, "model load retry count is %d, must not be negative", o.Models.Retries)
+	if st := &o.State; st.From != "" {
+		bad(st.Interval <= 0, "state interval is %v, must be positive", st.Interval)
+		bad(o.Models.Control == repository.ControlPoll, "a desired state and model control mode poll exclude each other")
+		bad(len(o.Models.Startup) > 0, "a desired state and startup models exclude each other")
+		bad(o.Models.Namespacing, "a desired state names models without their repositories: it excludes model namespacing")
+	} else {
+		bad(st.Write, "there is no desired state to write to")
+	}
 	bad(o.Log == nil, "no logger")
 	limits := o.GRPC.Limits
 	limits.Pool = tensor.NewPool() // New sets the one in use

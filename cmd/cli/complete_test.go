@@ -92,7 +92,7 @@ func TestCompletions(t *testing.T) {
 		{"repo example --model simple_s", []string{"simple_string"}, noFile},
 		{"repo example ", nil, folders},
 		{"repo scaffold --model-repository ", nil, folders},
-		{"repo s", []string{"scaffold"}, noFile},
+		{"repo sc", []string{"scaffold"}, noFile},
 		{"completion z", []string{"zsh"}, noFile},
 	} {
 		got, directive := completions(t, nil, strings.Split(c.line, " ")...)

@@ -117,7 +117,12 @@ func serve(t *testing.T, models string, args ...string) *server {
 // start runs a server's command line with free ports added.
 func start(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
-	p := freePorts(t, 3)
+	return startAt(t, cmd, freePorts(t, 3))
+}
+
+// startAt is start with the ports of HTTP, gRPC and the metrics.
+func startAt(t *testing.T, cmd *exec.Cmd, p []int) *server {
+	t.Helper()
 	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
 	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &logtest.Buffer{}, done: make(chan struct{})}
 	cmd.Args = append(cmd.Args,

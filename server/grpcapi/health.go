@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -10,34 +11,52 @@ import (
 	"triton/server/infer"
 )
 
-// health is the standard health service. Like Triton it answers for the server as a
-// whole, whatever service the client names.
+// health is the standard health service. Services named "models/<model>" or
+// "models/<model>/versions/<version>", as in the paths of HTTP, are models. Like Triton it
+// answers for the server as a whole whatever other service the client names.
 type health struct {
 	grpc_health_v1.UnimplementedHealthServer
 	svc   infer.Service
 	every time.Duration
 }
 
-func (h *health) status() grpc_health_v1.HealthCheckResponse_ServingStatus {
-	if h.svc.Ready() {
+// modelOf returns the model and version that a service's name stands for.
+func modelOf(service string) (model, version string, ok bool) {
+	model, ok = strings.CutPrefix(service, "models/")
+	if i := strings.LastIndex(model, "/versions/"); i >= 0 {
+		model, version = model[:i], model[i+len("/versions/"):]
+	}
+	return model, version, ok && model != ""
+}
+
+// status returns the status of a service. A model that the server does not know does not serve.
+func (h *health) status(service string) grpc_health_v1.HealthCheckResponse_ServingStatus {
+	model, version, ok := modelOf(service)
+	var ready bool
+	if ok {
+		ready, _ = h.svc.ModelReady(model, version)
+	} else {
+		ready = h.svc.Ready()
+	}
+	if ready {
 		return grpc_health_v1.HealthCheckResponse_SERVING
 	}
 	return grpc_health_v1.HealthCheckResponse_NOT_SERVING
 }
 
-// Check reports whether the server is ready.
+// Check reports whether the server, or a model, is ready.
 func (h *health) Check(
-	context.Context, *grpc_health_v1.HealthCheckRequest,
+	_ context.Context, r *grpc_health_v1.HealthCheckRequest,
 ) (*grpc_health_v1.HealthCheckResponse, error) {
 	if h.svc.Exiting() {
 		return nil, statusError(errExiting)
 	}
-	return &grpc_health_v1.HealthCheckResponse{Status: h.status()}, nil
+	return &grpc_health_v1.HealthCheckResponse{Status: h.status(r.GetService())}, nil
 }
 
 // Watch sends the status now and at every change, until the server exits.
 func (h *health) Watch(
-	_ *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse],
+	r *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse],
 ) error {
 	tick := time.NewTicker(h.every)
 	defer tick.Stop()
@@ -46,7 +65,7 @@ func (h *health) Watch(
 		if h.svc.Exiting() {
 			return statusError(errExiting)
 		}
-		if now := h.status(); now != sent {
+		if now := h.status(r.GetService()); now != sent {
 			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {
 				return err
 			}

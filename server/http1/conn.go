@@ -183,7 +183,7 @@ func (c *conn) exchange() bool {
 	x := core.get()
 	h := &c.head
 	c.body.reset(h.length)
-	x.Context, x.Method, x.Path, x.Header, x.Length, x.Body, x.conn = c.ctx, h.method, h.path, h.Header, h.length, &c.body, c
+	x.Context, x.Method, x.Path, x.Query, x.Header, x.Length, x.Body, x.conn = c.ctx, h.method, h.path, h.query, h.Header, h.length, &c.body, c
 	core.handler.Serve(x)
 	complete, keep := x.complete, x.keep
 	core.put(x)
@@ -212,7 +212,7 @@ func (c *conn) drain() {
 }
 
 // keeps reports whether the connection stays open after the reply.
-func (c *conn) keeps() bool { return !c.head.close && c.body.left == 0 && !c.session.draining() }
+func (c *conn) keeps() bool { return !c.head.close && c.body.left == 0 && !c.session.leaving() }
 
 // renewWriteDeadline gives the client time to read the next write.
 func (c *conn) renewWriteDeadline() {

@@ -12,10 +12,11 @@ type Exchange struct {
 	// Context ends when the server closes, or when the client disconnects between Watch and
 	// Unwatch.
 	Context context.Context
-	// Method, Path, Header, Length and Body are the request. A handler that forwards the
+	// Method, Path, Query, Header, Length and Body are the request. A handler that forwards the
 	// exchange to another may change them.
 	Method string
 	Path   string // as sent, without the query
+	Query  string // as sent, without the question mark
 	Header Header
 	Length int64 // of the body in bytes; -1: unknown
 	// Body reads the body. It fails with ErrTruncated when the client ends it too early.

@@ -11,6 +11,7 @@ type head struct {
 	Header
 	method string
 	path   string
+	query  string // without the question mark
 	length int64
 	close  bool
 	lines  headerLines // part of the connection's buffer, until the next request is read
@@ -122,8 +123,8 @@ func (h *head) requestLine(line []byte) bool {
 			return false
 		}
 	}
-	path, _, _ = bytes.Cut(path, []byte("?"))
-	h.path = reuse(h.path, path)
+	path, query, _ := bytes.Cut(path, []byte("?"))
+	h.path, h.query = reuse(h.path, path), reuse(h.query, query)
 	return true
 }
 

@@ -59,7 +59,7 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) 
 		w: w, control: http.NewResponseController(w), request: r, conn: netHTTPConnOf(r), pace: a.core.pace,
 	}
 	x.netHTTP.renewWriteDeadline() // of 100 Continue
-	x.Context, x.Method, x.Path, x.Length, x.Body = r.Context(), r.Method, r.URL.EscapedPath(), r.ContentLength, &x.netHTTP
+	x.Context, x.Method, x.Path, x.Query, x.Length, x.Body = r.Context(), r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.ContentLength, &x.netHTTP
 	if v := r.Header["Inference-Header-Content-Length"]; len(v) > 0 {
 		x.Header.JSONLength, x.Header.HasJSONLength = v[0], true
 	}
@@ -85,7 +85,7 @@ func (h *framingChecker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := netHTTPConnOf(r)
 	m.session.markActive() // net/http has not called ConnState for a request that it had read already
 	if m.validFraming() {
-		if m.session.draining() {
+		if m.session.leaving() {
 			w.Header().Set("Connection", "close")
 		}
 		if r.Method == http.MethodOptions && r.RequestURI == "*" {

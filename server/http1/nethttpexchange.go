@@ -92,7 +92,7 @@ func (s *netHTTPExchange) write(p []byte) error {
 func (s *netHTTPExchange) head(x *Exchange) http.Header {
 	h := s.w.Header()
 	h["Date"] = nil // Triton sends none, and formatting it costs time
-	if s.end || s.conn != nil && s.conn.session.draining() {
+	if s.end || s.conn != nil && s.conn.session.leaving() {
 		h["Connection"] = closing
 	}
 	h["Content-Type"] = typeValues(x.ContentType)

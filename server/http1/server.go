@@ -79,6 +79,10 @@ func (s *Server) start(nc net.Conn) {
 // Connections returns the number of open connections.
 func (s *Server) Connections() int64 { return s.sessions.open() }
 
+// Leave makes every reply carry "Connection: close" from now on. Connections are still accepted,
+// so clients move to other servers while this one still answers all of them.
+func (s *Server) Leave() { s.sessions.leaving.Store(true) }
+
 // Drain stops accepting connections and waits until no request is in flight. Requests that
 // arrive on open connections are answered meanwhile, and afterwards, with "Connection: close".
 // Drain returns the error of ctx when that ends first.

@@ -88,6 +88,9 @@ func (s *session) draining() bool {
 	return s.mu.draining
 }
 
+// leaving reports whether the next reply says "Connection: close".
+func (s *session) leaving() bool { return s.sessions.leaving.Load() || s.draining() }
+
 // closingIdle reports whether the session is idle and ends when nothing arrives.
 func (s *session) closingIdle() bool {
 	s.mu.Lock()

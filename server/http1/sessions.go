@@ -29,6 +29,10 @@ type sessions struct {
 	busy        atomic.Int64
 	idle        chan struct{}
 	lastArrival atomic.Pointer[time.Time]
+
+	// leaving makes every reply the last one of its connection, while connections are still
+	// accepted.
+	leaving atomic.Bool
 }
 
 func newSessions(linger time.Duration) *sessions {

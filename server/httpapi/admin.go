@@ -9,17 +9,6 @@ import (
 
 var errExiting = status.New(status.Unavailable, "Server exiting")
 
-// health answers with a status alone.
-func (a *api) health(x *exchange, good bool) error {
-	switch {
-	case a.svc.Exiting():
-		return errExiting
-	case !good:
-		x.Status = 400
-	}
-	return nil
-}
-
 func (a *api) modelReady(r *route) error {
 	ready, err := a.svc.ModelReady(r.model, r.version)
 	if err != nil {

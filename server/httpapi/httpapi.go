@@ -4,6 +4,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"regexp"
 
@@ -15,6 +16,7 @@ import (
 	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
+	"triton/server/readiness"
 	"triton/server/restricted"
 	"triton/server/shm"
 	"triton/server/trace"
@@ -48,6 +50,19 @@ type Options struct {
 	Metrics prometheus.Gatherer
 	// Traffic has the traffic rules; nil: the server has none.
 	Traffic Traffic
+	// Readiness answers the verbose health checks; nil: there are none.
+	Readiness func() readiness.Report
+	// State is the desired state of the server; nil: there is none.
+	State State
+}
+
+// State is the desired state of a server, as JSON documents.
+type State interface {
+	// ExportState returns a document of what serves.
+	ExportState(ctx context.Context) ([]byte, error)
+	// ApplyState brings the server to a document once and returns what was done. With dry it
+	// returns only what would be done.
+	ApplyState(ctx context.Context, document []byte, dry bool) ([]byte, error)
 }
 
 type api struct {

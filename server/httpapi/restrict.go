@@ -18,7 +18,7 @@ var categories = [...]restricted.API{
 	trafficPromote: restricted.ModelRepository, trafficRollback: restricted.ModelRepository,
 	systemStatus: restricted.SharedMemory, systemRegister: restricted.SharedMemory, systemUnregister: restricted.SharedMemory,
 	cudaStatus: restricted.SharedMemory, cudaRegister: restricted.SharedMemory, cudaUnregister: restricted.SharedMemory,
-	traceSetting: restricted.Trace, logSettings: restricted.Logging,
+	traceSetting: restricted.Trace, logSettings: restricted.Logging, fleetState: restricted.ModelRepository,
 }
 
 // permits reports whether the request may use an endpoint; otherwise it refuses the request.

@@ -37,6 +37,7 @@ const (
 	trafficDiffs
 	trafficPromote
 	trafficRollback
+	fleetState
 )
 
 // route is a parsed path.
@@ -49,6 +50,7 @@ type route struct {
 	post         bool   // only POST is allowed; without post and getOrPost only GET
 	getOrPost    bool   // GET and POST are allowed
 	deletes      bool   // DELETE is allowed too
+	getOrPut     bool   // GET and PUT are allowed
 }
 
 // parse finds the endpoint of a path. The whole path must match as it was sent; only names are
@@ -133,6 +135,9 @@ func parseModel(path string) (route, bool) {
 
 // parseRepository reads what follows /v2/repository: an optional repository name and the action.
 func parseRepository(path string) (route, bool) {
+	if path == "/state" {
+		return route{to: fleetState, getOrPut: true}, true
+	}
 	r := route{to: repositoryIndex, post: true}
 	for range 2 {
 		if path == "/index" {
@@ -223,6 +228,8 @@ func (r *route) allows(method string) bool {
 		return r.post || r.getOrPost
 	case http.MethodDelete:
 		return r.deletes
+	case http.MethodPut:
+		return r.getOrPut
 	}
 	return false
 }
@@ -234,6 +241,8 @@ func (r *route) methods() string {
 		return "GET, HEAD, POST, DELETE, OPTIONS"
 	case r.getOrPost:
 		return "GET, HEAD, POST, OPTIONS"
+	case r.getOrPut:
+		return "GET, HEAD, PUT, OPTIONS"
 	case r.post:
 		return "POST, OPTIONS"
 	}

@@ -32,6 +32,10 @@ func (a *api) serve(x *exchange) {
 		x.refuse(405, "Method Not Allowed")
 		return
 	}
+	if r.to == fleetState && a.opts.State == nil {
+		x.refuse(404, "Not Found")
+		return
+	}
 	if err := a.dispatch(x, &r); err != nil {
 		x.fail(err)
 	}
@@ -71,6 +75,8 @@ func (a *api) dispatch(x *exchange, r *route) error {
 		err = a.logSettings(x)
 	case trafficRules, trafficList, trafficDiffs, trafficPromote, trafficRollback:
 		err = a.traffic(x, r)
+	case fleetState:
+		err = a.state(x)
 	case modelInfer:
 		err = a.infer(x, r)
 	case modelGenerate:

@@ -114,6 +114,7 @@ func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job,
 		j.err = status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
 		return
 	}
+	defer r.progress.begin(c.ID(), j.Number)()
 	for range max(r.opts.LoadRetries, 0) + 1 {
 		if j.version, j.err = r.build(ctx, c, j, composing); j.err == nil || ctx.Err() != nil {
 			return

@@ -14,6 +14,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
+	"triton/server/readiness"
 	"triton/server/repository/actual"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
@@ -35,6 +36,8 @@ type Options struct {
 	LoadThreads int
 	// StrictReadiness makes the server unready while any model is not ready.
 	StrictReadiness bool
+	// Readiness replaces StrictReadiness, unless its mode is readiness.Triton.
+	Readiness readiness.Policy
 	// Control says which operations load and unload models after the start.
 	Control Control
 	// Startup are the names of the models that are loaded at the start in explicit
@@ -78,12 +81,13 @@ const (
 	starting phase = iota
 	ready
 	failed
+	draining  // not ready any more, everything is still accepted
 	finishing // open sequences finish before the server exits
 	exiting
 )
 
 // answers reports whether requests are answered in a phase.
-func answers(p phase) bool { return p == ready || p == finishing || p == exiting }
+func answers(p phase) bool { return p == ready || p >= draining }
 
 // Repository is the models of one server. It implements infer.Service.
 //
@@ -95,6 +99,9 @@ type Repository struct {
 	// failure is why the start failed, in the phase failed.
 	failure atomic.Pointer[error]
 	actual  *actual.State
+	// policy decides about readiness, progress is what loads.
+	policy   atomic.Pointer[readiness.Policy]
+	progress progress
 
 	builder *model.Builder
 	locks   nameLocks
@@ -155,6 +162,7 @@ func New(o Options) *Repository {
 		r.paths = store.NewPaths(o.Paths, o.Namespacing, o.Open)
 		r.reader.Store = r.paths
 	}
+	r.SetReadiness(o.Readiness)
 	r.life, r.end = context.WithCancel(context.Background())
 	return r
 }

@@ -11,7 +11,9 @@ import (
 // ones are finished, or until ctx ends. All other requests are served meanwhile. It logs
 // every second which models it waits for.
 func (r *Repository) FinishSequences(ctx context.Context) {
-	r.phase.CompareAndSwap(ready, finishing)
+	if !r.phase.CompareAndSwap(draining, finishing) {
+		r.phase.CompareAndSwap(ready, finishing)
+	}
 	var all []*model.LoadedVersion
 	var finished []<-chan struct{}
 	for _, v := range r.openVersions() {

@@ -14,12 +14,6 @@ import (
 // Live reports whether the server answers requests.
 func (r *Repository) Live() bool { return answers(r.phase.Load()) }
 
-// Ready reports whether the server takes inference requests. With strict readiness it does
-// so only while every model works.
-func (r *Repository) Ready() bool {
-	return r.phase.Load() == ready && (!r.opts.StrictReadiness || r.actual.AllReady())
-}
-
 // Exiting reports whether the server is shutting down.
 func (r *Repository) Exiting() bool { return r.phase.Load() == exiting }
 

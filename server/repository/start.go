@@ -16,6 +16,8 @@ import (
 func (r *Repository) Start(ctx context.Context) error { return r.runTask(ctx, r.start) }
 
 func (r *Repository) start(ctx context.Context) error {
+	r.progress.started()
+	defer r.progress.finished()
 	l, requested, err := r.startupModels(ctx)
 	if err != nil {
 		r.failure.Store(&err)

@@ -145,6 +145,9 @@ func (s *Server) Pool() *tensor.Pool { return s.server.Pool() }
 // Interrupt starts the shutdown like a first signal, and returns at once.
 func (s *Server) Interrupt() { s.stop() }
 
+// Hurry ends the drain delay, see server.Server.
+func (s *Server) Hurry() bool { return s.server.Hurry() }
+
 // Kill ends the server like a second signal.
 func (s *Server) Kill() { s.server.Kill() }
 

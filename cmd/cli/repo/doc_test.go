@@ -23,6 +23,7 @@ func TestDocument(t *testing.T) {
 		"lsp":      new(lspOptions).bind,
 		"render":   new(renderOptions).bind,
 		"diff":     new(diffOptions).bind,
+		"state":    func(f *flags.Set) { o := new(stateOptions); o.bind(f); o.bindForm(f); o.bindDry(f) },
 		"scaffold": new(scaffoldOptions).bind,
 		"example":  func(f *flags.Set) { bindExample(&example.Options{}, f) },
 	} {

@@ -17,6 +17,7 @@ func NewCommand(p process.Process) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  flags.RequireSubcommand,
 	}
-	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newLSPCommand(p), newScaffoldCommand(p), newExampleCommand(p), traffic.NewCommand(p))
+	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newStateCommand(p), newLSPCommand(p))
+	cmd.AddCommand(newScaffoldCommand(p), newExampleCommand(p), traffic.NewCommand(p))
 	return cmd
 }

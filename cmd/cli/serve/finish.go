@@ -31,6 +31,9 @@ func (o *options) finishModels() error {
 	if len(m.Startup) > 0 && m.Control != repository.ControlExplicit {
 		return tritonErrorf("Error: Use of '--load-model' requires setting '--model-control-mode=explicit' as well.")
 	}
+	if err := o.finishState(); err != nil {
+		return err
+	}
 	if m.Control != repository.ControlPoll {
 		m.PollInterval, m.SettleTime = 0, 0
 	}
@@ -46,6 +49,27 @@ func (o *options) finishModels() error {
 	o.Repositories = slices.Compact(o.Repositories)
 	slices.Sort(m.Startup)
 	m.Startup = slices.Compact(m.Startup)
+	return nil
+}
+
+// finishState checks what --state excludes.
+func (o *options) finishState() error {
+	m := &o.Models
+	switch {
+	case o.State.From == "" && o.State.Write:
+		return tritonErrorf("Error: --state-write requires --state.")
+	case o.State.From == "":
+		return nil
+	case o.table.Changed("model-control-mode") && m.Control != repository.ControlExplicit:
+		return tritonErrorf("Error: --state decides which models are loaded: it needs --model-control-mode=explicit, or none of the modes.")
+	case len(m.Startup) > 0:
+		return tritonErrorf("Error: --state and --load-model exclude each other: write the models into the state.")
+	case m.Namespacing:
+		return tritonErrorf("Error: --state and --model-namespacing exclude each other.")
+	case o.State.Interval <= 0:
+		return tritonErrorf("Error: --state-interval-secs must be greater than 0.")
+	}
+	m.Control = repository.ControlExplicit
 	return nil
 }
 

@@ -63,12 +63,14 @@ func (o *options) bindServer(t *table) {
 	t.text(&o.ID, "id", "Name of the server in its metadata.")
 	t.seconds(&o.ExitTimeout, "exit-timeout-secs",
 		"Maximum number of seconds that a shutdown waits for requests in flight. After that the server exits with an error.")
+	t.parsed(delay(&o.DrainDelay), "0", "drain-delay",
+		"Seconds, or a time such as 500ms, that a shutdown accepts requests without being ready, so that load balancers notice, before it waits for those in flight. It does not count towards --exit-timeout-secs.")
 	t.value(intValue[int64]{&o.StreamBacklog, 1, maxInt, "Error: --stream-backlog-byte-size must be greater than 0."},
 		"stream-backlog-byte-size",
 		"Maximum number of bytes of responses that an HTTP or gRPC stream keeps for a client that reads too slowly. Above that the request is cancelled.")
 	t.text(&o.config, "config",
 		"File with settings in YAML, JSON or TOML; its keys are full flag names. The command line wins over the environment variable TRITON_SERVE_<FLAG>, and the variable over the file.")
-	t.MarkOwn("stream-backlog-byte-size", "config")
+	t.MarkOwn("drain-delay", "stream-backlog-byte-size", "config")
 
 	t.Group("Logging")
 	t.parsed(o.setVerbose, "0", "log-verbose", "Level of verbose messages. 0 is none; a higher level logs more.")
@@ -92,6 +94,17 @@ func (o *options) bindModels(t *table) {
 	t.toggle(&o.noComplete, "disable-auto-complete-config",
 		"Do not complete configurations: each model needs a config.pbtxt with all inputs and outputs.")
 	t.boolean(&o.StrictReadiness, "strict-readiness", "Report the server as ready only while all models are ready.")
+	t.parsed(o.setReadiness, "", "readiness",
+		"Which models the server needs to be ready, instead of --strict-readiness. strict: every model that should be loaded serves; versions that load or unload beside one that serves do not count. any: one model serves. required:<model>[:<version>],...: these serve.")
+	t.boolean(&o.ServeWhileLoading, "serve-while-loading",
+		"Open the ports before the models are loaded. Until then the server is not live and not ready; /v2/health/ready?verbose shows the progress.")
+	t.MarkOwn("readiness", "serve-while-loading")
+	t.text(&o.State.From, "state",
+		"File, or http or https URL, with the desired state of the server in JSON or YAML: its models with versions and configurations, and settings. The server follows it as it changes. The control mode is explicit.")
+	t.seconds(&o.State.Interval, "state-interval-secs", "Seconds from one look at the state and the models to the next.")
+	t.boolean(&o.State.Write, "state-write", "Write the loads and unloads of clients to the file of --state. Otherwise they are refused.")
+	t.text(&o.State.Cache, "state-cache", "File that keeps the last good state, for starts while the source of --state cannot be read.")
+	t.MarkOwn("state", "state-interval-secs", "state-write", "state-cache")
 	t.parsed(o.setControl, "none", "model-control-mode",
 		"How models are loaded. none: all at the start, without changes later. poll: all at the start, then as files change. explicit: those of --load-model at the start, then by requests of clients.")
 	t.seconds(&m.PollInterval, "repository-poll-secs", "Mode poll: seconds from one check of the repositories for changes to the next. 0 is no checks.")

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"triton/pkg/log"
 	"triton/server/grpcapi"
 	"triton/server/ratelimit"
+	"triton/server/readiness"
 	"triton/server/repository"
 	"triton/server/restricted"
 )
@@ -57,6 +60,26 @@ func (o *options) setControl(v string) error {
 	}
 	o.Models.Control = mode
 	return nil
+}
+
+func (o *options) setReadiness(v string) (err error) {
+	o.Readiness, err = readiness.Parse(v)
+	return err
+}
+
+// delay parses a number of seconds, or a duration of Go.
+func delay(to *time.Duration) func(string) error {
+	return func(v string) error {
+		d, err := time.ParseDuration(v)
+		if n, notNumber := strconv.ParseInt(v, 10, 32); notNumber == nil {
+			d, err = time.Duration(n)*time.Second, nil
+		}
+		if err != nil || d < 0 {
+			return fmt.Errorf("%q is no number of seconds and no time such as 500ms", v)
+		}
+		*to = d
+		return nil
+	}
 }
 
 func (o *options) setConfigName(v string) error {

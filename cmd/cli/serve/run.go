@@ -76,7 +76,7 @@ func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
 }
 
 // runServer serves until a signal. The first signal lets the requests in flight finish, the
-// second does not.
+// second does not. During the drain delay the second one only ends the delay.
 func runServer(ctx context.Context, p process.Process, s *server.Server) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,7 +86,9 @@ func runServer(ctx context.Context, p process.Process, s *server.Server) error {
 		cancel()
 	}
 	stop := p.OnSignal(process.SignalWindow, drain, func(sig os.Signal) {
-		s.Kill()
+		if !s.Hurry() {
+			s.Kill()
+		}
 		drain(sig)
 	})
 	defer stop()

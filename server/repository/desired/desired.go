@@ -104,3 +104,11 @@ func (s State) ComposingModels(id store.ID) []store.ID {
 	}
 	return nil
 }
+
+// RequestedBy returns what requested a model; 0 if the state does not have it.
+func (s State) RequestedBy(id store.ID) Requester {
+	if m := s[id]; m != nil {
+		return m.by
+	}
+	return 0
+}

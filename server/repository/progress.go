@@ -1,0 +1,81 @@
+package repository
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"triton/server/readiness"
+	"triton/server/store"
+)
+
+// progress records which versions load, and how long the start took.
+type progress struct {
+	mu         sync.Mutex
+	start, end time.Time // of the last start; end is zero while it runs
+	loading    map[loadingVersion]time.Time
+}
+
+type loadingVersion struct {
+	id     store.ID
+	number int64
+}
+
+func (p *progress) started() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.start, p.end = time.Now(), time.Time{}
+}
+
+func (p *progress) finished() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end = time.Now()
+}
+
+// begin records that a version loads until the returned function is called.
+func (p *progress) begin(id store.ID, number int64) (end func()) {
+	v := loadingVersion{id, number}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loading == nil {
+		p.loading = map[loadingVersion]time.Time{}
+	}
+	p.loading[v] = time.Now()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.loading, v)
+	}
+}
+
+// report returns the time of the start and the versions that load, the oldest load first.
+func (p *progress) report() readiness.Start {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	var s readiness.Start
+	switch {
+	case p.start.IsZero():
+	case p.end.IsZero():
+		s.Seconds = now.Sub(p.start).Seconds()
+	default:
+		s.Seconds = p.end.Sub(p.start).Seconds()
+	}
+	for v, since := range p.loading {
+		s.Loading = append(s.Loading, readiness.Loading{
+			Name: v.id.Name, Version: strconv.FormatInt(v.number, 10), Seconds: now.Sub(since).Seconds(),
+		})
+	}
+	slices.SortFunc(s.Loading, func(a, b readiness.Loading) int {
+		switch {
+		case a.Seconds > b.Seconds:
+			return -1
+		case a.Seconds < b.Seconds:
+			return 1
+		}
+		return 0
+	})
+	return s
+}
