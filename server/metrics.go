@@ -48,7 +48,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 			f.order = append(f.order, g.name)
 		}
 	}
-	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine)
+	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, demandMetrics{s.models})
 	f.registry.MustRegister(memoryCounters(s.pool)...)
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
 		f.registry.MustRegister(pythonMemory{b})

@@ -99,6 +99,7 @@ func New(o Options) (*Server, error) {
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed,
+		Demand: s.demand(), GPUMemory: s.gpus.processMemory, MemoryRecord: o.Models.MemoryRecord,
 	})
 	return s, nil
 }

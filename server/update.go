@@ -15,7 +15,7 @@ import (
 // that failed, and then polls the repositories in poll control.
 func (s *Server) update() (stop func()) {
 	every := time.Duration(0)
-	if s.opts.Models.Control == repository.ControlPoll {
+	if c := s.opts.Models.Control; c == repository.ControlPoll || c == repository.ControlAuto {
 		every = s.opts.Models.PollInterval
 	}
 	if every <= 0 && s.models.Failure() == nil {

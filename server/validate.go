@@ -26,6 +26,9 @@ func (o *Options) Validate() error {
 	bad(o.Models.PollInterval < 0, "poll interval is %v, must not be negative", o.Models.PollInterval)
 	bad(o.Models.Retries < 0, "model load retry count is %d, must not be negative", o.Models.Retries)
 	bad(o.Log == nil, "no logger")
+	if err := o.Models.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	limits := o.GRPC.Limits
 	limits.Pool = tensor.NewPool() // New sets the one in use
 	if err := limits.Validate(); err != nil {

@@ -4,7 +4,7 @@ package model
 func (v *LoadedVersion) Acquire() bool {
 	for {
 		n := v.refs.Load()
-		if n == 0 {
+		if n <= 0 {
 			return false
 		}
 		if v.refs.CompareAndSwap(n, n+1) {

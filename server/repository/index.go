@@ -23,11 +23,13 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 				Name: f.ID.Name, State: string(actual.Unavailable), Reason: "model appears in two or more repositories",
 			})
 		case m == nil && !readyOnly:
-			out.Models = append(out.Models, r.neverLoaded(f.ID))
+			out.Models = append(out.Models, r.onDemandEntry(r.neverLoaded(f.ID)))
 		case !readyOnly && r.unfit(f.ID, m):
 			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
 		case m != nil:
-			out.Models = append(out.Models, m.Index(readyOnly)...)
+			for _, entry := range m.Index(readyOnly) {
+				out.Models = append(out.Models, r.onDemandEntry(entry))
+			}
 		}
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 // and tried again by the next poll. If the store cannot be listed, Poll changes nothing and
 // returns the error.
 func (r *Repository) Poll(ctx context.Context) error {
-	if r.opts.Control != ControlPoll {
+	if r.opts.Control != ControlPoll && r.opts.Control != ControlAuto {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
 	return r.runTask(ctx, r.poll)
@@ -28,6 +28,9 @@ func (r *Repository) poll(ctx context.Context) error {
 	defer l.Release()
 	if l.Err != nil {
 		return l.Err
+	}
+	if r.demand != nil {
+		return r.pollOnDemand(ctx, l)
 	}
 	missing := r.known()
 	for _, m := range l.Models {

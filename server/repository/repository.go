@@ -15,6 +15,7 @@ import (
 	"triton/server/repository/actual"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
+	"triton/server/repository/ondemand"
 	"triton/server/repository/plan"
 	"triton/server/store"
 )
@@ -44,6 +45,13 @@ type Options struct {
 	Namespacing bool
 	// Chooser picks the version for requests without a version; nil: the newest.
 	Chooser infer.Chooser
+	// Demand configures ControlAuto.
+	Demand Demand
+	// GPUMemory returns the memory of this process on a GPU; nil: it is not known.
+	GPUMemory func(device int) (bytes int64, known bool)
+	// MemoryRecord is a file with the measured memory of models, for estimates after a restart;
+	// empty: none.
+	MemoryRecord string
 	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
 	Closed func()
 	// ID, Version and Extensions are the metadata of the server.
@@ -59,6 +67,7 @@ const (
 	ControlNone     Control = iota // no operation: all models are loaded at the start
 	ControlPoll                    // Poll
 	ControlExplicit                // Load and Unload
+	ControlAuto                    // Load, Unload and Poll; requests load models
 )
 
 // phase is the phase of the server's life.
@@ -86,14 +95,17 @@ type Repository struct {
 	failure atomic.Pointer[error]
 	actual  *actual.State
 
-	builder *model.Builder
-	locks   nameLocks
-	loading chan struct{} // has an element for each version that loads
-	polling sync.Mutex    // held by a poll
-	reader  layout.Reader
-	local   *store.Local                  // the reader's store if it is made of Paths, else nil
-	listed  atomic.Pointer[[]store.Model] // by the last listing without error
-	scratch store.Scratch
+	builder   *model.Builder
+	locks     nameLocks
+	loading   chan struct{} // has an element for each version that loads
+	polling   sync.Mutex    // held by a poll
+	reader    layout.Reader
+	local     *store.Local                  // the reader's store if it is made of Paths, else nil
+	listed    atomic.Pointer[[]store.Model] // by the last listing without error
+	scratch   store.Scratch
+	memory    *memory
+	demand    *ondemand.Manager // nil without ControlAuto
+	overrides overrides
 
 	mu       sync.Mutex // guards desired, outcomes, refused and retiring
 	desired  desired.State
@@ -133,6 +145,8 @@ func New(o Options) *Repository {
 		r.reader.Store = r.local
 	}
 	r.life, r.end = context.WithCancel(context.Background())
+	r.memory = newMemory(&r.opts)
+	r.startDemand()
 	return r
 }
 

@@ -17,6 +17,9 @@ func (r *Repository) Live() bool { return serves(r.phase.Load()) }
 // Ready reports whether the server takes inference requests. With strict readiness it does
 // so only while every model works.
 func (r *Repository) Ready() bool {
+	if r.demand != nil {
+		return r.phase.Load() == ready && (!r.opts.StrictReadiness || r.pinnedReady())
+	}
 	return r.phase.Load() == ready && (!r.opts.StrictReadiness || r.actual.AllReady())
 }
 
@@ -52,7 +55,10 @@ func (r *Repository) ModelReady(name, number string) (bool, error) {
 	if p := r.phase.Load(); p != ready {
 		return false, errServer(p)
 	}
-	return r.actual.Ready(name, number)
+	if ready, err := r.actual.Ready(name, number); ready || err != nil || r.demand == nil {
+		return ready, err
+	}
+	return r.loadable(name, number), nil
 }
 
 // Statistics returns the statistics of one model, or of all when name is empty.

@@ -1,6 +1,6 @@
 // Package extension reads the parameters of a model's configuration for features that
 // Triton does not have. Triton ignores them, so the same file loads in both servers.
-// docs/scheduling.md and docs/backends.md list them.
+// docs/scheduling.md, docs/backends.md and docs/on-demand.md list them.
 package extension
 
 import (
@@ -35,6 +35,10 @@ const (
 	keyThreads      = "python_threads"
 	keyNice         = "python_nice"
 	keyExecute      = "python_execute_limit_milliseconds"
+
+	keyPin       = "on_demand_pin"
+	keyKeepAlive = "on_demand_keep_alive_seconds"
+	keyPriority  = "on_demand_priority"
 )
 
 // Keys returns all parameters of this package.
@@ -42,6 +46,7 @@ func Keys() []string {
 	return []string{
 		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
 		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute,
+		keyPin, keyKeepAlive, keyPriority,
 	}
 }
 
@@ -58,6 +63,7 @@ type Settings struct {
 	Admission bool     // requests that cannot meet their deadline are refused
 	Lengths   *Lengths // nil: no length buckets
 	Process   *Process // nil: the processes of a Python model are not limited
+	Residency Residency
 }
 
 // Delay enables a controller of the queue delay.
@@ -70,7 +76,7 @@ type Delay struct {
 // if there are no findings.
 func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
-	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process()}
+	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process(), Residency: r.residency()}
 	return s, r.found
 }
 
