@@ -61,12 +61,9 @@ func (d *demandModels) target(ctx context.Context, name string, override *string
 			return t, err
 		}
 		writeStamp(&content, member, stamp)
-		loaded := now.Model(m.ID).Newest() != nil
-		one := ondemand.Member{Name: member, Loaded: loaded, Need: evict.Bytes{}}
-		if !loaded {
-			one.Need = r.need(ctx, l, m)
-		}
-		t.Members = append(t.Members, one)
+		t.Members = append(t.Members, ondemand.Member{
+			Name: member, Loaded: now.Model(m.ID).Newest() != nil, Need: r.need(ctx, l, m),
+		})
 	}
 	t.Content = content.String()
 	return t, ctx.Err()

@@ -121,7 +121,7 @@ type Manager struct {
 	queue    []*place
 	reserved map[string]*reservation
 	closing  []closing
-	leaving  map[string]bool // models that are being unloaded
+	leaving  map[string]evict.Bytes // models that are being unloaded
 	failed   map[string]*failure
 	unknown  map[string]time.Time
 	usage    map[string]*usage
@@ -137,7 +137,7 @@ type Manager struct {
 func New(o Options) *Manager {
 	m := &Manager{
 		opts: o, flights: map[string]*flight{}, reserved: map[string]*reservation{}, failed: map[string]*failure{},
-		unknown: map[string]time.Time{}, usage: map[string]*usage{}, reasons: map[string]string{}, leaving: map[string]bool{},
+		unknown: map[string]time.Time{}, usage: map[string]*usage{}, reasons: map[string]string{}, leaving: map[string]evict.Bytes{},
 		book: evict.NewBook(o.Budget), changed: make(chan struct{}), counts: Counts{Evictions: map[Reason]uint64{}},
 	}
 	m.life, m.end = context.WithCancel(context.Background())

@@ -106,14 +106,14 @@ func (m *Manager) tryReserve(p *place, t Target, changes uint64) (free func(), a
 		m.mu.Unlock()
 		return nil, true, nil
 	}
-	if slices.ContainsFunc(t.Members, func(member Member) bool { return m.leaving[member.Name] }) {
+	if slices.ContainsFunc(t.Members, func(member Member) bool { return m.leaving[member.Name] != nil }) {
 		m.mu.Unlock()
 		return nil, false, nil // until it has left
 	}
 	m.sample(all)
-	p.need = needOf(t, all)
+	p.need = m.needOf(t, all, false)
 	used := m.used(all)
-	lack := evict.Lack(m.opts.Budget, used, m.unreserved(p.need, t))
+	lack := evict.Lack(m.opts.Budget, used, m.needOf(t, all, true))
 	if lack.None() {
 		defer m.mu.Unlock()
 		return m.take(t, all), false, nil
@@ -138,15 +138,23 @@ func (m *Manager) tryReserve(p *place, t Target, changes uint64) (free func(), a
 	return nil, evicted, nil
 }
 
-// needOf returns the memory that a load needs for the members that are not loaded now.
-func needOf(t Target, all []Model) evict.Bytes {
+// needOf returns the memory that a load needs for the members that are not loaded now. With shared it
+// leaves out what other loads have reserved: two ensembles may need the same step. The caller holds
+// m.mu.
+func (m *Manager) needOf(t Target, all []Model, shared bool) evict.Bytes {
 	need := evict.Bytes{}
 	for _, member := range t.Members {
-		if !isLoaded(all, member.Name) {
+		if !isLoaded(all, member.Name) && !(shared && m.counted(member.Name)) {
 			addTo(need, member.Need)
 		}
 	}
 	return need
+}
+
+// counted reports whether the memory of a model is reserved already. The caller holds m.mu.
+func (m *Manager) counted(name string) bool {
+	r := m.reserved[name]
+	return r != nil && len(r.bytes) > 0
 }
 
 func isLoaded(all []Model, name string) bool {
@@ -171,6 +179,11 @@ func (m *Manager) used(all []Model) evict.Bytes {
 			addTo(used, r.bytes)
 		}
 	}
+	for name, bytes := range m.leaving {
+		if !isLoaded(all, name) {
+			addTo(used, bytes)
+		}
+	}
 	addTo(used, m.freed())
 	return used
 }
@@ -185,28 +198,16 @@ func (m *Manager) freed() evict.Bytes {
 	return sum
 }
 
-// unreserved returns the part of a need that no other load has reserved: two ensembles may need the
-// same step. The caller holds m.mu.
-func (m *Manager) unreserved(need evict.Bytes, t Target) evict.Bytes {
-	need = maps.Clone(need)
-	for _, member := range t.Members {
-		if r := m.reserved[member.Name]; r != nil {
-			need.Add(r.bytes, -1)
-		}
-	}
-	return need
-}
-
 // take reserves the memory of a load. The caller holds m.mu.
 func (m *Manager) take(t Target, all []Model) (free func()) {
 	for _, member := range t.Members {
 		r := m.reserved[member.Name]
 		if r == nil {
-			r = &reservation{bytes: evict.Bytes{}}
-			if !isLoaded(all, member.Name) {
-				r.bytes = member.Need
-			}
+			r = &reservation{}
 			m.reserved[member.Name] = r
+		}
+		if !isLoaded(all, member.Name) {
+			r.bytes = member.Need
 		}
 		r.loads++
 	}

@@ -46,21 +46,24 @@ func (m *Manager) sample(all []Model) {
 	}
 }
 
-// markLeaving lets no load rely on a model and the ensembles that need it until evict has returned.
-// The caller holds m.mu.
+// markLeaving lets no load rely on a model and the ensembles that need it until evict has returned,
+// and counts their memory until then. The caller holds m.mu.
 func (m *Manager) markLeaving(name string, all []Model) {
-	for i := range all {
-		if all[i].Name == name {
-			for _, gone := range append([]string{name}, all[i].With...) {
-				m.leaving[gone] = true
-			}
-		}
+	l := find(all, name)
+	m.leaving[name] = l.Bytes
+	for _, user := range l.With {
+		m.leaving[user] = evict.Bytes{}
 	}
+}
+
+// find returns the model of a name, which is there.
+func find(all []Model, name string) *Model {
+	return &all[slices.IndexFunc(all, func(l Model) bool { return l.Name == name })]
 }
 
 // evict unloads a model and the ensembles that need it. It returns false if the model works.
 func (m *Manager) evict(name string, why Reason, text string, all []Model) bool {
-	l := &all[slices.IndexFunc(all, func(l Model) bool { return l.Name == name })]
+	l := find(all, name)
 	pending, unloaded := m.opts.Models.Unload(name)
 	if unloaded {
 		m.opts.Log.Info(fmt.Sprintf("model '%s' is unloaded: %s", name, text), "frees", Text(l.Bytes))
