@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -151,8 +150,8 @@ func (m *Models) validate() error {
 	return errors.Join(errs...)
 }
 
-// processMemory returns the memory of this process on a GPU.
-func (g gpus) processMemory(device int) (int64, bool) {
+// processMemory returns the memory of a process on a GPU.
+func (g gpus) processMemory(device, pid int) (int64, bool) {
 	for _, d := range g.devices() {
 		if d.Index != device {
 			continue
@@ -165,7 +164,7 @@ func (g gpus) processMemory(device int) (int64, bool) {
 			return 0, false
 		}
 		for _, p := range all {
-			if p.PID == os.Getpid() {
+			if p.PID == pid {
 				return int64(p.Memory.Value), p.Memory.Known
 			}
 		}

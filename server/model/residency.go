@@ -55,6 +55,14 @@ func (v *LoadedVersion) Memory() []backend.Memory {
 	return v.group.Memory()
 }
 
+// Processes returns the IDs of the processes that instances have of their own.
+func (v *LoadedVersion) Processes() []int {
+	if v.group == nil {
+		return nil
+	}
+	return v.group.Processes()
+}
+
 // LoadTime returns how long the load took.
 func (v *LoadedVersion) LoadTime() time.Duration {
 	return time.Duration(v.loadSeconds * float64(time.Second))

@@ -1,7 +1,11 @@
 package repository
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,10 +133,51 @@ func (m *memory) of(v *model.LoadedVersion) (estimated, measured evict.Bytes) {
 		}
 		all[d] += int64(r.Bytes)
 	}
+	m.addProcesses(&all, v, gpusOf(at.source.Config))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at.measured, at.at = all, time.Now()
 	return at.estimated, all
+}
+
+// addProcesses adds the memory of the processes that instances have of their own.
+func (m *memory) addProcesses(to *evict.Bytes, v *model.LoadedVersion, devices []int) {
+	for _, pid := range v.Processes() {
+		if *to == nil {
+			*to = evict.Bytes{}
+		}
+		if n, known := privateMemory(pid); known {
+			(*to)[evict.Host] += n
+		}
+		for _, d := range devices {
+			if m.opts.GPUMemory == nil {
+				break
+			}
+			if n, known := m.opts.GPUMemory(d, pid); known && n > 0 {
+				(*to)[evict.GPU(d)] += n
+			}
+		}
+	}
+}
+
+// privateMemory returns the memory that the end of a process gives back: pages that it shares with no
+// other, such as with the server.
+func privateMemory(pid int) (sum int64, known bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) == 3 && (f[0] == "Private_Clean:" || f[0] == "Private_Dirty:") {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				return 0, false
+			}
+			sum, known = sum+n<<10, true
+		}
+	}
+	return sum, known
 }
 
 // beginGPU reads the memory of this process on the GPUs before a load.
@@ -182,7 +227,7 @@ func (m *memory) gpuMemory(device int) (int64, bool) {
 	if m.opts.GPUMemory == nil {
 		return 0, false
 	}
-	return m.opts.GPUMemory(device)
+	return m.opts.GPUMemory(device, os.Getpid())
 }
 
 // gpusOf returns the GPUs that a configuration names.

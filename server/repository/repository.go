@@ -47,8 +47,8 @@ type Options struct {
 	Chooser infer.Chooser
 	// Demand configures ControlAuto.
 	Demand Demand
-	// GPUMemory returns the memory of this process on a GPU; nil: it is not known.
-	GPUMemory func(device int) (bytes int64, known bool)
+	// GPUMemory returns the memory of a process on a GPU; nil: it is not known.
+	GPUMemory func(device, pid int) (bytes int64, known bool)
 	// MemoryRecord is a file with the measured memory of models, for estimates after a restart;
 	// empty: none.
 	MemoryRecord string

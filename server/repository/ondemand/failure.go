@@ -87,12 +87,12 @@ func (m *Manager) loaded(name string, t Target, err error) error {
 	return nil
 }
 
-// Failure returns why a model could not be loaded when it was tried last; nil if it was not tried or
-// has loaded.
+// Failure returns why a model cannot be loaded: its last load failed and is not tried again yet. nil: a
+// request would load it.
 func (m *Manager) Failure(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if was := m.failed[name]; was != nil {
+	if was := m.failed[name]; was != nil && time.Now().Before(was.retry) {
 		return was.cause
 	}
 	return nil
