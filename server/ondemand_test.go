@@ -254,49 +254,57 @@ func TestResidentLatency(t *testing.T) { //nolint:paralleltest // it measures
 	s := onDemand(t, dir, budget, func(o *server.Options) { o.LoadThreads = 1 })
 	c := newClient(t)
 	t.Logf("%-10s %9s %9s %7s %7s %9s %9s %9s %9s", "traffic", "requests", "resident", "loads", "failed", "p50", "p99", "load p50", "load p99")
-	for _, kind := range []string{"quiet", "zipf", "uniform"} {
+	for m := range room {
+		require.NoError(t, askCrowd(c, s.HTTP, m))
+	}
+	for _, kind := range []string{"quiet", "zipf", "uniform", "quiet"} {
 		t.Log(crowdRun(t, c, s, kind, length))
 	}
 }
 
-// crowdRun sends requests with a pause between them and returns a line of the table. A request is
-// resident if its model is loaded when it is sent; a reference keeps it loaded until the answer.
+// crowdRun sends requests with a pause between them and returns a line of the table. One client sends to
+// all models, another one to those that are loaded at the moment; without traffic for the others
+// ("quiet") both do the latter. A request is resident if its model is loaded when it is sent; a
+// reference keeps it loaded until the answer.
 func crowdRun(t *testing.T, c *http.Client, s *servertest.Server, kind string, length time.Duration) string {
 	t.Helper()
 	before := metric(t, c, s, "triton_model_demand_loads_total")
 	var mu sync.Mutex
 	var resident, loading []time.Duration
 	failed := 0
+	send := func(m int, onlyLoaded bool) {
+		held, unloaded := s.Service().Model(crowdName(m), "")
+		if unloaded != nil && onlyLoaded {
+			return
+		}
+		begin := time.Now()
+		wrong := askCrowd(c, s.HTTP, m)
+		took := time.Since(begin)
+		if unloaded == nil {
+			held.Release()
+		}
+		mu.Lock()
+		switch {
+		case wrong != nil:
+			t.Log(wrong)
+			failed++
+		case unloaded == nil:
+			resident = append(resident, took)
+		default:
+			loading = append(loading, took)
+		}
+		mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+	}
 	var wg sync.WaitGroup
 	end := time.Now().Add(length)
 	for client := range 2 {
 		wg.Go(func() {
-			for n, m := range crowdTraffic(kind, uint64(client), 1<<16) {
+			for _, m := range crowdTraffic(kind, uint64(client), 1<<20) {
 				if time.Now().After(end) {
 					return
 				}
-				if kind == "quiet" { // the loaded models only
-					m = n % room
-				}
-				held, err := s.Service().Model(crowdName(m), "")
-				begin := time.Now()
-				wrong := askCrowd(c, s.HTTP, m)
-				took := time.Since(begin)
-				if err == nil {
-					held.Release()
-				}
-				mu.Lock()
-				switch {
-				case wrong != nil:
-					t.Log(wrong)
-					failed++
-				case err == nil:
-					resident = append(resident, took)
-				default:
-					loading = append(loading, took)
-				}
-				mu.Unlock()
-				time.Sleep(2 * time.Millisecond)
+				send(m, client == 1 || kind == "quiet")
 			}
 		})
 	}

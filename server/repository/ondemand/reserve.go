@@ -144,7 +144,7 @@ func (m *Manager) tryReserve(p *place, t Target, changes uint64) (free func(), a
 func (m *Manager) needOf(t Target, all []Model, shared bool) evict.Bytes {
 	need := evict.Bytes{}
 	for _, member := range t.Members {
-		if !isLoaded(all, member.Name) && !(shared && m.counted(member.Name)) {
+		if !isLoaded(all, member.Name) && (!shared || !m.counted(member.Name)) {
 			addTo(need, member.Need)
 		}
 	}
