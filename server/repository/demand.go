@@ -60,6 +60,7 @@ func (r *Repository) startOnDemand(ctx context.Context, l *layout.Listing, reque
 		r.phase.CompareAndSwap(starting, failed)
 		return l.Err
 	}
+	r.opts.Log.Info("models are loaded on demand", "budget", ondemand.Text(r.opts.Demand.Budget))
 	names := slices.Clone(r.opts.Demand.Pinned)
 	for _, f := range requested {
 		names = append(names, f.ID.Name)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/backendtest"
 	"triton/server/backend/builtin"
@@ -412,14 +413,52 @@ output { name: "OUTPUT" data_type: TYPE_INT32 dims: [ 1 ] }
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "s/config.pbtxt"), []byte(config), 0o600))
 	r, _, err := open(t, onDemand(&loads, nil), dir)
 	require.NoError(t, err)
-	m, err := infer.Acquire(t.Context(), r, "s", "")
-	require.NoError(t, err)
+	step := func(start, end bool) {
+		m, err := infer.Acquire(t.Context(), r, "s", "")
+		require.NoError(t, err)
+		defer m.Release()
+		q := infer.NewRequest()
+		defer q.Release()
+		q.SequenceID, q.SequenceStart, q.SequenceEnd = 7, start, end
+		x := q.AddInput()
+		x.Name, x.DataType, x.Shape = "INPUT", tensor.Int32, append(x.Shape, 1, 1)
+		x.Data = tensor.SliceData(tensor.HeapBuffer(make([]byte, 4)), 0, 4)
+		resp, err := m.Infer(t.Context(), q)
+		require.NoError(t, err)
+		resp.Release()
+	}
+	step(true, false)
 	_, unloaded := (&demandModels{r}).Unload("s")
-	require.False(t, unloaded, "a request holds it")
-	m.Release()
-	pending, unloaded := (&demandModels{r}).Unload("s")
-	require.True(t, unloaded)
+	require.False(t, unloaded, "a sequence is open")
+	require.NoError(t, request(t, r, "a"))
+	require.NoError(t, request(t, r, "b"))
+	require.Contains(t, loadedNames(r), "s")
+	step(false, true)
+	var pending func() bool
+	require.Eventually(t, func() bool {
+		pending, unloaded = (&demandModels{r}).Unload("s")
+		return unloaded
+	}, 5*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool { return !pending() }, 5*time.Second, time.Millisecond)
+}
+
+// TestCallsOnDemand: a model that another one calls is loaded for the call, with the end of the call's
+// context as the limit.
+func TestCallsOnDemand(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"", "post"} {
+		var loads sync.Map
+		dir := demandTree(t, map[string]string{"callee": ""})
+		for name, target := range map[string]string{"caller": "callee", "lost": "none"} {
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "1"), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name, "config.pbtxt"), []byte(relayTo(target, "", way)), 0o600))
+		}
+		r, _, err := open(t, onDemand(&loads, func(o *Options) { o.Backends["relay"] = relay{} }), dir)
+		require.NoError(t, err)
+		require.NoError(t, request(t, r, "caller"))
+		require.Equal(t, "callee caller", loadedNames(r))
+		require.EqualError(t, request(t, r, "lost"), "Request for unknown model: 'none' is not found")
+	}
 }
 
 // TestDemandStress runs requests, loads and unloads of clients and polls at random on a budget for
