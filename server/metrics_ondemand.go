@@ -9,8 +9,6 @@ import (
 
 // Metrics of the memory of models and of loading on demand. Triton has none.
 var (
-	modelMemory = prometheus.NewDesc("triton_model_memory_bytes",
-		"Memory of a loaded model version on a device, in bytes: estimated before its load, and measured", []string{"model", "version", "kind", "device"}, nil)
 	memoryBudget = prometheus.NewDesc("triton_model_memory_budget_bytes",
 		"Memory that models may use on a device, in bytes", []string{"device"}, nil)
 	memoryUsed = prometheus.NewDesc("triton_model_memory_used_bytes",
@@ -33,6 +31,18 @@ var (
 		"Number of requests for models that were not loaded and could not wait, by reason", []string{"reason"}, nil)
 )
 
+// modelMemory returns the memory of a version. With namespaces it has the model's as a label, as the
+// other metrics of models.
+func modelMemory(v *repository.VersionMemory, kind string, bytes int64) prometheus.Metric {
+	labels := prometheus.Labels{"model": v.ID.Name, "version": v.Version, "kind": kind, "device": string(v.Device)}
+	if v.ID.Namespace != "" {
+		labels["namespace"] = v.ID.Namespace
+	}
+	desc := prometheus.NewDesc("triton_model_memory_bytes",
+		"Memory of a loaded model version on a device, in bytes: estimated before its load, and measured", nil, labels)
+	return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(bytes))
+}
+
 // demandMetrics collects the memory of models and the counts of loading on demand.
 type demandMetrics struct{ models *repository.Repository }
 
@@ -46,10 +56,10 @@ func (m demandMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, v := range m.models.Memory() {
 		if v.Estimated >= 0 {
-			gauge(modelMemory, float64(v.Estimated), v.ID.Name, v.Version, "estimated", string(v.Device))
+			to <- modelMemory(&v, "estimated", v.Estimated)
 		}
 		if v.Measured >= 0 {
-			gauge(modelMemory, float64(v.Measured), v.ID.Name, v.Version, "measured", string(v.Device))
+			to <- modelMemory(&v, "measured", v.Measured)
 		}
 	}
 	c := m.models.Demand()

@@ -73,16 +73,24 @@ func New(file string) (*Estimator, error) {
 func (e *Estimator) Estimate(v Version) evict.Bytes {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if was, ok := e.record[v.Key]; ok && was.Files > 0 && v.Files > 0 {
-		all := maps.Clone(was.Bytes)
-		for d, n := range all { // other files of the same model
-			all[d] = int64(float64(n) * float64(v.Files) / float64(was.Files))
-		}
-		return all
-	} else if ok {
-		return maps.Clone(was.Bytes)
+	if was, ok := e.record[v.Key]; ok {
+		return was.scaled(v.Files)
 	}
 	return predict(v, e.multiple(v.Config.GetBackend()))
+}
+
+// scaled returns the memory of the same model with other files. Small files, such as the code of a
+// Python model, do not decide about it.
+func (m measured) scaled(files int64) evict.Bytes {
+	all := maps.Clone(m.Bytes)
+	for d, n := range all {
+		if m.Files >= minFiles && files >= minFiles {
+			all[d] = int64(float64(n) * float64(files) / float64(m.Files))
+		} else {
+			all[d] = max(n+files-m.Files, 0)
+		}
+	}
+	return all
 }
 
 // multiple returns the memory of a backend's model per byte of its files. The caller holds e.mu.

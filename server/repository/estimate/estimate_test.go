@@ -61,6 +61,11 @@ func TestLearn(t *testing.T) {
 	other := Version{Key: "n/1", Files: 10 << 20, Config: onnx}
 	require.InDelta(t, 13<<20, e.Estimate(other)[evict.Host], 1<<10, "a fifth of the way from 1 to 2")
 
+	code := Version{Key: "p/1", Files: 400, Config: &inferencepb.ModelConfig{Backend: "python"}}
+	require.NoError(t, e.Learn(code, evict.Bytes{evict.Host: 100 << 20}))
+	code.Files = 600
+	require.EqualValues(t, 100<<20+200, e.Estimate(code)[evict.Host], "its code says little about its memory")
+
 	again, err := New(file)
 	require.NoError(t, err)
 	require.EqualValues(t, 42<<20, again.Estimate(v)[evict.Host])
