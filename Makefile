@@ -160,6 +160,10 @@ kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python mod
 rolling: haproxy ## restart 3 replicas behind a proxy under load: none of 100,000 requests is lost; REQUESTS=n
 	TRITON_ROLLING=$(or $(REQUESTS),100000) go test -count=1 -v -timeout 30m -run '^TestRollingRestart$$' ./cmd/triton/
 
+.PHONY: on-demand
+on-demand: onnxruntime ## 50 models with memory for five: latency of the loaded ones; ON_DEMAND=20s for each row
+	TRITON_ON_DEMAND=$(or $(ON_DEMAND),20s) go test ./server -run TestResidentLatency -v -timeout 30m
+
 .PHONY: loads
 loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's memory stays within 5 %; LOADS=n
 	TRITON_MEMORY_LOADS=$(or $(LOADS),1000) go test -count=1 -v -timeout 120m -run '^TestPythonLoadsMemory$$' ./cmd/triton/

@@ -65,9 +65,9 @@ func (s *Server) logOptions() {
 	log.Table(context.Background(), o.Log, "", table(rows))
 }
 
-// controlName returns Triton's name of a control mode.
+// controlName returns the name of a control mode: Triton's, or for its lack our own.
 func controlName(c repository.Control) string {
-	return [...]string{"MODE_NONE", "MODE_POLL", "MODE_EXPLICIT"}[c]
+	return [...]string{"MODE_NONE", "MODE_POLL", "MODE_EXPLICIT", "MODE_AUTO"}[c]
 }
 
 func digit(b bool) string {

@@ -48,7 +48,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 			f.order = append(f.order, g.name)
 		}
 	}
-	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, s.traffic.Metrics(), s.phases)
+	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, s.traffic.Metrics(), s.phases, demandMetrics{s.models})
 	f.registry.MustRegister(memoryCounters(s.pool)...)
 	f.registry.MustRegister(repositoryMetrics{s.remote})
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {

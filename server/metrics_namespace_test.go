@@ -28,5 +28,6 @@ func TestMetricsOfNamespaces(t *testing.T) {
 	_, page := get(t, newClient(t), "http://"+s.Metrics+"/metrics")
 	for _, path := range paths {
 		require.Contains(t, page, `nv_inference_count{model="twin",namespace="`+path+`",version="1"} 0`)
+		require.Contains(t, page, `triton_model_memory_bytes{device="cpu",kind="estimated",model="twin",namespace="`+path+`",version="1"} `)
 	}
 }

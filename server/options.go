@@ -115,6 +115,11 @@ type Models struct {
 	// GPULimits is the fraction of a GPU's memory above which loads are
 	// refused.
 	GPULimits map[int]float64
+	// OnDemand configures repository.ControlAuto.
+	OnDemand OnDemand
+	// MemoryRecord is a file with the measured memory of models, for estimates after a restart;
+	// empty: none.
+	MemoryRecord string
 	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
 	Closed func()
 	// Holds delay schedulers, for test suites.
@@ -228,7 +233,7 @@ func Default() Options {
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		StreamBacklog:        infer.DefaultResponseBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
-		Models: Models{PollInterval: 15 * time.Second, SettleTime: time.Second},
+		Models: Models{PollInterval: 15 * time.Second, SettleTime: time.Second, OnDemand: OnDemand{KeepAlive: -1, Timeout: 30 * time.Second, MaxWaiting: 4096}},
 		State:  State{Interval: 2 * time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
 		HTTP: HTTP{

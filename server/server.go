@@ -117,6 +117,7 @@ func New(o Options) (*Server, error) {
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed, SettleTime: o.Models.SettleTime,
+		Demand: s.demand(), GPUMemory: s.gpus.processMemory, MemoryRecord: o.Models.MemoryRecord,
 		Changed: func(model string, newest *inferencepb.ModelConfig) { s.traffic.Changed(model, newest) },
 		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
 	})

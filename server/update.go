@@ -16,7 +16,7 @@ import (
 // poll control, or follows the desired state. A start that ends the server is sent to failed.
 func (s *Server) update(failed chan<- error) (stop func()) {
 	every := time.Duration(0)
-	if s.opts.Models.Control == repository.ControlPoll {
+	if c := s.opts.Models.Control; c == repository.ControlPoll || c == repository.ControlAuto {
 		every = s.opts.Models.PollInterval
 	}
 	late := s.opts.ServeWhileLoading

@@ -37,6 +37,9 @@ func (o *Options) Validate() error {
 		bad(st.Write, "there is no desired state to write to")
 	}
 	bad(o.Log == nil, "no logger")
+	if err := o.Models.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	limits := o.GRPC.Limits
 	limits.Pool = tensor.NewPool() // New sets the one in use
 	if err := limits.Validate(); err != nil {

@@ -109,6 +109,11 @@ type (
 	MemoryReporter interface {
 		Memory() []Memory
 	}
+	// ProcessOwner is an Instance that runs in a process of its own. Process returns the
+	// process ID, whose memory counts as the model's; 0 if there is none now.
+	ProcessOwner interface {
+		Process() int
+	}
 	// BreakNotifier is an Instance that can break while no batch runs, such as
 	// a child process. The channel delivers the reason, or is closed. Broken is
 	// called once.

@@ -6,6 +6,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/frontend"
+	"triton/server/infer"
 )
 
 var (
@@ -53,12 +54,12 @@ func (s *service) ServerMetadata(
 }
 
 func (s *service) ModelMetadata(
-	_ context.Context, r *inferencepb.ModelMetadataRequest,
+	ctx context.Context, r *inferencepb.ModelMetadataRequest,
 ) (*inferencepb.ModelMetadataResponse, error) {
 	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
-	m, err := s.svc.Model(r.GetName(), r.GetVersion())
+	m, err := infer.Describe(ctx, s.svc, r.GetName(), r.GetVersion())
 	if err != nil {
 		return nil, statusError(err)
 	}
@@ -67,12 +68,12 @@ func (s *service) ModelMetadata(
 }
 
 func (s *service) ModelConfig(
-	_ context.Context, r *inferencepb.ModelConfigRequest,
+	ctx context.Context, r *inferencepb.ModelConfigRequest,
 ) (*inferencepb.ModelConfigResponse, error) {
 	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
-	m, err := s.svc.Model(r.GetName(), r.GetVersion())
+	m, err := infer.Describe(ctx, s.svc, r.GetName(), r.GetVersion())
 	if err != nil {
 		return nil, statusError(err)
 	}

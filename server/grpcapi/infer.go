@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -142,7 +143,7 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 			discard(r)
 		}
 	}()
-	m, err := s.svc.Model(r.ModelName, r.ModelVersion) // also while the server drains
+	m, err := s.acquire(conn.Context(), r) // also while the server drains
 	if err != nil {
 		return statusError(err)
 	}
@@ -182,6 +183,20 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	err = conn.SendMsg(&resp.Response)
 	t.Sent()
 	return err
+}
+
+// acquire finds the model of a request. If requests load models it waits for the load, no longer than
+// the request may take.
+func (s *service) acquire(ctx context.Context, r *infer.Request) (infer.Model, error) {
+	if m, err := s.svc.Model(r.ModelName, r.ModelVersion); err == nil || !infer.LoadsOnDemand(s.svc) {
+		return m, err
+	}
+	if r.TimeoutMicros > 0 {
+		within, cancel := context.WithTimeout(ctx, time.Duration(r.TimeoutMicros)*time.Microsecond)
+		defer cancel()
+		ctx = within
+	}
+	return infer.Acquire(ctx, s.svc, r.ModelName, r.ModelVersion)
 }
 
 // run calls Infer, with the delays that test suites set.

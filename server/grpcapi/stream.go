@@ -1,6 +1,7 @@
 package grpcapi
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -186,7 +187,7 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 
 // find sets the model of a call, unless the request has a mistake.
 func (s *stream) find(c *call, invalid error) error {
-	m, err := s.service.streamModel(c.request)
+	m, err := s.service.streamModel(s.conn.Context(), c.request)
 	if err != nil {
 		return err
 	}
@@ -208,11 +209,11 @@ var errStopping = status.New(status.Unavailable,
 // streamModel finds the model of a request. A stream may never end by itself, so its
 // requests are refused while the server drains. Other calls are answered until their
 // connection has ended.
-func (s *service) streamModel(r *infer.Request) (infer.Model, error) {
+func (s *service) streamModel(ctx context.Context, r *infer.Request) (infer.Model, error) {
 	if s.svc.Exiting() {
 		return nil, errStopping
 	}
-	return s.svc.Model(r.ModelName, r.ModelVersion)
+	return s.acquire(ctx, r)
 }
 
 // add adds a call to the stream. It reports false if the stream has ended.

@@ -5,6 +5,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/frontend"
+	"triton/server/infer"
 )
 
 var errExiting = status.New(status.Unavailable, "Server exiting")
@@ -21,7 +22,7 @@ func (a *api) modelReady(r *route) error {
 }
 
 func (a *api) modelMetadata(x *exchange, r *route) error {
-	m, err := a.svc.Model(r.model, r.version)
+	m, err := infer.Describe(x.Context, a.svc, r.model, r.version)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (a *api) modelMetadata(x *exchange, r *route) error {
 }
 
 func (a *api) modelConfig(x *exchange, r *route) error {
-	m, err := a.svc.Model(r.model, r.version)
+	m, err := infer.Describe(x.Context, a.svc, r.model, r.version)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (a *api) generateStream(x *exchange, r *route) error {
 // generateWith submits a request to its model and then lets reply send the responses. It
 // returns only errors that occur before it calls reply.
 func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream) error) error {
-	m, err := a.svc.Model(r.model, r.version)
+	m, err := x.acquire(r)
 	if err != nil {
 		return err
 	}

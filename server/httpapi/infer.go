@@ -19,7 +19,7 @@ var errDecoupled = status.New(status.Unsupported, "HTTP end point doesn't suppor
 func (a *api) infer(x *exchange, r *route) error {
 	m, err := a.svc.Model(r.model, r.version)
 	if err != nil {
-		return err
+		return a.inferUnloaded(x, r, err)
 	}
 	defer func() { m.Release() }()
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
@@ -47,6 +47,11 @@ func (a *api) infer(x *exchange, r *route) error {
 	}
 	x.trace.Attach(req)
 	m = infer.ChooseBy(m, req, x)
+	return x.run(m, req)
+}
+
+// run runs a decoded request and makes the reply.
+func (x *exchange) run(m infer.Model, req *infer.Request) error {
 	x.Watch()
 	resp, err := m.Infer(x.Context, req)
 	x.Unwatch()

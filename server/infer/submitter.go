@@ -40,14 +40,14 @@ type Controller interface {
 // A model may call itself. When all its instances wait for such calls, they wait until
 // ctx ends or parent is cancelled.
 func Call(ctx context.Context, s Submitter, model, version string, r, parent *Request) (*Response, error) {
-	m, err := s.Acquire(model, version)
+	ctx, stop := parent.callContext(ctx)
+	defer stop()
+	m, err := acquire(ctx, s, model, version)
 	if err != nil {
 		r.Release()
 		return nil, err
 	}
 	defer m.Release()
-	ctx, stop := parent.callContext(ctx)
-	defer stop()
 	return m.Infer(ctx, r)
 }
 

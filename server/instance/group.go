@@ -180,6 +180,20 @@ func (g *Group) Submit(r *infer.Request) error {
 // Ready reports whether any instance works.
 func (g *Group) Ready() bool { return g.source.Alive() > 0 }
 
+// Processes returns the IDs of the processes that instances have of their own.
+func (g *Group) Processes() (all []int) {
+	for _, w := range slices.Concat(g.workers, g.passive) {
+		w.instanceMu.RLock() // so that it is not closed meanwhile
+		if p, ok := w.instance.(backend.ProcessOwner); ok {
+			if pid := p.Process(); pid != 0 {
+				all = append(all, pid)
+			}
+		}
+		w.instanceMu.RUnlock()
+	}
+	return all
+}
+
 // Memory returns the memory that the model and its instances report.
 func (g *Group) Memory() []backend.Memory {
 	var all []backend.Memory

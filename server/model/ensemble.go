@@ -20,10 +20,10 @@ func (b *Builder) loadEnsemble(v *LoadedVersion, s Source, old *LoadedVersion) e
 	if err := s.Config.First(s.Config.ValidateIO()); err != nil {
 		return err
 	}
-	if _, err := extensions(s.Config); err != nil { // an ensemble supports no extension
+	var err error
+	if v.extensions, err = extensions(s.Config); err != nil { // an ensemble supports only those of its residency
 		return err
 	}
-	var err error
 	if v.labels, err = readLabels(s.Folder.Dir, config.ModelConfig); err != nil {
 		return err
 	}

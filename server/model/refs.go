@@ -6,7 +6,7 @@ import "time"
 func (v *LoadedVersion) Acquire() bool {
 	for {
 		n := v.refs.Load()
-		if n == 0 {
+		if n <= 0 {
 			return false
 		}
 		if v.refs.CompareAndSwap(n, n+1) {

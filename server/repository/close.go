@@ -61,10 +61,14 @@ func (r *Repository) closeVersion(ctx context.Context, v *model.LoadedVersion) e
 		})
 	}
 	r.mu.Lock()
+	r.memory.forget(v)
 	delete(r.retiring, v) // last, so that the index does not show a closed version as unloading
 	r.mu.Unlock()
 	if r.opts.Closed != nil {
 		r.opts.Closed()
+	}
+	if r.demand != nil {
+		r.demand.Wake()
 	}
 	return err
 }

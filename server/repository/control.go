@@ -27,25 +27,30 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		if err := validation.ModelName(name); err != nil {
 			return err
 		}
-		defer lendPlace(ctx)()
-		op, life := r.begin(ctx)
-		wait, stop := r.waitContext(ctx)
-		defer stop()
-		w := r.locks.watch()
-		defer r.locks.unwatch(w)
-		l := r.list(wait)
-		defer l.Release()
-		related := func() []string { return r.relatedModels(wait, l, name, o.Config) }
-		free, err := r.reserve(wait, op, name, w, related, func() { r.relist(wait, l) })
-		switch {
-		case err != nil && r.life.Err() != nil:
-			return errNotReady
-		case err != nil:
-			return err
-		}
-		defer free()
-		return r.loadNamed(life, l, name, o)
+		return r.admitLoad(ctx, name, o, func() error { return r.loadFor(ctx, desired.ByClient, name, o) })
 	})
+}
+
+// loadFor loads a model for a requester.
+func (r *Repository) loadFor(ctx context.Context, by desired.Requester, name string, o infer.LoadOptions) error {
+	defer lendPlace(ctx)()
+	op, life := r.begin(ctx)
+	wait, stop := r.waitContext(ctx)
+	defer stop()
+	w := r.locks.watch()
+	defer r.locks.unwatch(w)
+	l := r.list(wait)
+	defer l.Release()
+	related := func() []string { return r.relatedModels(wait, l, name, o.Config) }
+	free, err := r.reserve(wait, op, name, w, related, func() { r.relist(wait, l) })
+	switch {
+	case err != nil && r.life.Err() != nil:
+		return errNotReady
+	case err != nil:
+		return err
+	}
+	defer free()
+	return r.loadNamed(life, l, by, name, o)
 }
 
 // waitContext returns the context for the wait before an operation. It ends with ctx and
@@ -65,20 +70,25 @@ func (r *Repository) waitContext(ctx context.Context) (_ context.Context, stop f
 // versions are closed. Unknown models and models that are not loaded are not an error.
 func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
 	return r.control(func() error {
-		defer lendPlace(ctx)()
-		op, life := r.begin(ctx)
-		free, err := r.reserve(ctx, op, name, nil, func() []string { return r.connected(name) }, func() {})
-		if err != nil {
-			return err
-		}
-		defer free()
-		var ids []store.ID
-		for _, m := range r.actual.Snapshot().Named(name) {
-			ids = append(ids, m.ID)
-		}
-		r.reconcile(life, nil, edit{removed: ids, dependents: dependents})
-		return nil
+		r.overrides.keep(name, nil)
+		return r.unload(ctx, name, dependents)
 	})
+}
+
+func (r *Repository) unload(ctx context.Context, name string, dependents bool) error {
+	defer lendPlace(ctx)()
+	op, life := r.begin(ctx)
+	free, err := r.reserve(ctx, op, name, nil, func() []string { return r.connected(name) }, func() {})
+	if err != nil {
+		return err
+	}
+	defer free()
+	var ids []store.ID
+	for _, m := range r.actual.Snapshot().Named(name) {
+		ids = append(ids, m.ID)
+	}
+	r.reconcile(life, nil, edit{removed: ids, dependents: dependents})
+	return nil
 }
 
 // control runs an operation of a client if the server and its control mode allow it.
@@ -87,7 +97,7 @@ func (r *Repository) control(do func() error) error {
 		return errNotReady
 	}
 	defer r.tasks.done()
-	if r.opts.Control != ControlExplicit {
+	if r.opts.Control != ControlExplicit && r.opts.Control != ControlAuto {
 		return errNotExplicit
 	}
 	return do()
@@ -95,7 +105,7 @@ func (r *Repository) control(do func() error) error {
 
 // loadNamed loads the models of a name, or the files that came with the load, until the context
 // of the operation ends. The caller has locked the related names.
-func (r *Repository) loadNamed(life context.Context, l *layout.Listing, name string, o infer.LoadOptions) error {
+func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desired.Requester, name string, o infer.LoadOptions) error {
 	requested := namedFindings(l, name)
 	if len(o.Files) > 0 {
 		f := plan.Finding{ID: store.ID{Name: name}}
@@ -106,7 +116,7 @@ func (r *Repository) loadNamed(life context.Context, l *layout.Listing, name str
 			requested[i].Override = o.Config
 		}
 	}
-	out := r.reconcile(life, l, edit{by: desired.ByClient, added: requested, composing: true})
+	out := r.reconcile(life, l, edit{by: by, added: requested, composing: true})
 	var text strings.Builder
 	complete := true
 	for _, f := range requested {

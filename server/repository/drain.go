@@ -18,6 +18,7 @@ func (r *Repository) Exit() { r.phase.Store(exiting) }
 func (r *Repository) Drain(ctx context.Context) error {
 	r.Exit()
 	r.end()
+	r.endDemand()
 	var errs []error
 	select {
 	case <-r.tasks.close():

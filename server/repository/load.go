@@ -131,7 +131,9 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, compo
 	}
 	switch {
 	case j.Do == plan.ReplaceInstances:
-		return r.builder.ReplaceInstances(ctx, s, j.old)
+		v, err := r.builder.ReplaceInstances(ctx, s, j.old)
+		r.memory.replaced(v, j.old)
+		return v, err
 	case c.Ensemble():
 		s.Folder, s.Models = c.Folder, r.actual.Steps(stepIDs(c))
 		return r.builder.LoadEnsemble(s, composing, j.old)
@@ -144,8 +146,8 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, compo
 		return nil, err
 	}
 	defer folder.Release() // the version holds it
-	s.Folder, s.Models = folder, r.actual.Submitter(c.ID().Namespace)
-	return r.builder.Load(ctx, s)
+	s.Folder, s.Models = folder, r.submitter(c.ID().Namespace)
+	return r.memory.measure(c, folder, j.Name, func() (*model.LoadedVersion, error) { return r.builder.Load(ctx, s) })
 }
 
 // stepIDs returns the IDs of the models of an ensemble's steps by their names.

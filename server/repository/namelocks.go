@@ -154,3 +154,25 @@ func (n *nameLocks) unlock(name string, h holding, own *watch) {
 	n.mu.Unlock()
 	close(h.ended)
 }
+
+// tryAll takes names for an operation if all of them are free.
+func (n *nameLocks) tryAll(op *operation, all []string) (free func(), ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range all {
+		if _, taken := n.busy[name]; taken {
+			return nil, false
+		}
+	}
+	var held []func()
+	for _, name := range all {
+		h := holding{op, make(chan struct{})}
+		n.busy[name] = h
+		held = append(held, func() { n.unlock(name, h, nil) })
+	}
+	return func() {
+		for _, f := range held {
+			f()
+		}
+	}, true
+}

@@ -28,7 +28,7 @@ func (r *Repository) Poll(ctx context.Context) error {
 // pollSafely polls once. Without retry it does not load again what failed and has not changed since. A
 // panic becomes an error.
 func (r *Repository) pollSafely(ctx context.Context, retry bool) error {
-	if r.opts.Control != ControlPoll {
+	if r.opts.Control != ControlPoll && r.opts.Control != ControlAuto {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
 	return r.runTask(ctx, func(ctx context.Context) (err error) {
@@ -49,6 +49,9 @@ func (r *Repository) poll(ctx context.Context, retry bool) error {
 	defer l.Release()
 	if l.Err != nil {
 		return l.Err
+	}
+	if r.demand != nil {
+		return r.pollOnDemand(ctx, l)
 	}
 	waits := map[store.ID]*settle.Wait{}
 	added, removed := r.compare(l, waits)

@@ -34,6 +34,9 @@ func (r *Repository) Ready() bool {
 	case readiness.Live:
 		return true
 	case readiness.Triton:
+		if r.demand != nil {
+			return r.pinnedReady()
+		}
 		return r.actual.AllReady()
 	default:
 		// No slow check when a model does not work.

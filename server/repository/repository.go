@@ -18,6 +18,7 @@ import (
 	"triton/server/repository/actual"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
+	"triton/server/repository/ondemand"
 	"triton/server/repository/plan"
 	"triton/server/repository/settle"
 	"triton/server/store"
@@ -57,6 +58,13 @@ type Options struct {
 	Resolve func(model string) (name, version string)
 	// SettleTime is how long the files of a model must be unchanged before a poll loads them.
 	SettleTime time.Duration
+	// Demand configures ControlAuto.
+	Demand Demand
+	// GPUMemory returns the memory of a process on a GPU; nil: it is not known.
+	GPUMemory func(device, pid int) (bytes int64, known bool)
+	// MemoryRecord is a file with the measured memory of models, for estimates after a restart;
+	// empty: none.
+	MemoryRecord string
 	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
 	Closed func()
 	// ID, Version and Extensions are the metadata of the server.
@@ -72,6 +80,7 @@ const (
 	ControlNone     Control = iota // no operation: all models are loaded at the start
 	ControlPoll                    // Poll
 	ControlExplicit                // Load and Unload
+	ControlAuto                    // Load, Unload and Poll; requests load models
 )
 
 // phase is the phase of the server's life.
@@ -116,6 +125,9 @@ type Repository struct {
 	scratch  store.Scratch
 	// newWatcher makes the watcher of the local folders.
 	newWatcher func() watcher
+	memory     *memory
+	demand     *ondemand.Manager // nil without ControlAuto
+	overrides  overrides
 
 	mu       sync.Mutex // guards the fields below
 	desired  desired.State
@@ -164,6 +176,8 @@ func New(o Options) *Repository {
 	}
 	r.SetReadiness(o.Readiness)
 	r.life, r.end = context.WithCancel(context.Background())
+	r.memory = newMemory(&r.opts)
+	r.startDemand()
 	return r
 }
 

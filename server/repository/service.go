@@ -46,7 +46,10 @@ func (r *Repository) ModelReady(name, number string) (bool, error) {
 	if p := r.phase.Load(); p != ready {
 		return false, errServer(p)
 	}
-	return r.actual.Ready(name, number)
+	if ready, err := r.actual.Ready(name, number); ready || err != nil || r.demand == nil {
+		return ready, err
+	}
+	return r.loadable(name, number), nil
 }
 
 // Statistics returns the statistics of one model, or of all when name is empty.

@@ -25,6 +25,9 @@ func (r *Repository) start(ctx context.Context) error {
 		return err
 	}
 	defer l.Release()
+	if r.demand != nil {
+		return r.startOnDemand(ctx, l, requested)
+	}
 	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, composing: true, view: r.startView()})
 	if !r.phase.CompareAndSwap(starting, ready) {
 		r.phase.CompareAndSwap(failed, ready)
@@ -50,8 +53,8 @@ func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []plan
 		}
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(r.opts.Startup)))
-	all := r.opts.Control != ControlExplicit || slices.Contains(names, "*")
-	if all && r.opts.Control == ControlExplicit && len(names) > 1 {
+	all := r.opts.Control != ControlExplicit && r.opts.Control != ControlAuto || slices.Contains(names, "*")
+	if all && len(r.opts.Startup) > 0 && len(names) > 1 {
 		return nil, nil, status.New(status.InvalidArg, "Wildcard model name '*' must be the ONLY startup model if specified at all.")
 	}
 	l := r.list(ctx)

@@ -43,6 +43,14 @@ func (m *Model) Counters() Counters {
 	return c
 }
 
+// Requests returns the number of requests that were answered, with success or not.
+func (m *Model) Requests() (n uint64) {
+	for _, p := range m.devices() {
+		n += p.success.count.Load() + p.fail.count.Load()
+	}
+	return n
+}
+
 // addTo adds the counters that exist once for the model and not by device.
 func (m *Model) addTo(c *Counters) {
 	c.Pending = m.Pending.Load()

@@ -21,7 +21,7 @@ func completeFlags(cmd *cobra.Command, o *options) {
 		}
 	})
 	functions["log-format"] = complete.Values("default", "ISO8601", "json")
-	functions["model-control-mode"] = complete.Values("none", "poll", "explicit")
+	functions["model-control-mode"] = complete.Values("none", "poll", "explicit", "auto")
 	functions["rate-limit"] = complete.Values("off", "execution_count")
 	functions["grpc-infer-response-compression-level"] = complete.Values("none", "low", "medium", "high")
 	functions["load-model"] = func(*cobra.Command, string) []string {

@@ -28,14 +28,24 @@ func (o *options) warn(text string) { o.warnings = append(o.warnings, text) }
 
 func (o *options) finishModels() error {
 	m := &o.Models
-	if len(m.Startup) > 0 && m.Control != repository.ControlExplicit {
+	if len(m.Startup) > 0 && m.Control != repository.ControlExplicit && m.Control != repository.ControlAuto {
 		return tritonErrorf("Error: Use of '--load-model' requires setting '--model-control-mode=explicit' as well.")
 	}
 	if err := o.finishState(); err != nil {
 		return err
 	}
 	if m.Control != repository.ControlPoll {
-		m.PollInterval, m.SettleTime = 0, 0
+		m.SettleTime = 0
+	}
+	if m.Control != repository.ControlPoll && (m.Control != repository.ControlAuto || !o.table.Changed("repository-poll-secs")) {
+		m.PollInterval = 0
+	}
+	if m.Control != repository.ControlAuto {
+		for _, name := range []string{"memory-budget", "model-keep-alive-secs", "pin-model", "auto-load-timeout-secs", "auto-load-max-waiting"} {
+			if o.table.Changed(name) {
+				o.table.noEffect[name] = "models are loaded on demand only with --model-control-mode=auto"
+			}
+		}
 	}
 	o.AutoComplete = !o.noComplete
 	o.LoadThreads, m.Retries = max(o.LoadThreads, 1), max(m.Retries, 0)

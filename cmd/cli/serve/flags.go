@@ -106,16 +106,24 @@ func (o *options) bindModels(t *table) {
 	t.text(&o.State.Cache, "state-cache", "File that keeps the last good state, for starts while the source of --state cannot be read.")
 	t.MarkOwn("state", "state-interval-secs", "state-write", "state-cache")
 	t.parsed(o.setControl, "none", "model-control-mode",
-		"How models are loaded. none: all at the start, without changes later. poll: all at the start, then as files change. explicit: those of --load-model at the start, then by requests of clients.")
-	t.seconds(&m.PollInterval, "repository-poll-secs", "Mode poll: seconds from one check of the repositories for changes to the next. 0 is no checks.")
+		"How models are loaded. none: all at the start, without changes later. poll: all at the start, then as files change. explicit: those of --load-model at the start, then by requests of clients. auto: when the first request needs them; idle models are unloaded to make room.")
+	t.seconds(&m.PollInterval, "repository-poll-secs", "Mode poll, and mode auto if it is set: seconds from one check of the repositories for changes to the next. 0 is no checks.")
 	t.milliseconds(&m.SettleTime, "repository-settle-time", "Mode poll: milliseconds that the files of a model must be unchanged before they are loaded.")
 	t.MarkOwn("repository-settle-time")
-	t.list(&m.Startup, nil, "load-model", "Mode explicit: name of a model to load at the start. May be repeated; * alone is all models.")
+	t.list(&m.Startup, nil, "load-model", "Modes explicit and auto: name of a model to load at the start. May be repeated; * alone is all models.")
 	t.parsed(o.setConfigName, "", "model-config-name",
 		"Read the configuration of a model from the file configs/<name>.pbtxt in its folder, where it exists, instead of config.pbtxt.")
 	t.value(int32Value(&o.LoadThreads), "model-load-thread-count", "Maximum number of model versions that load at the same time.")
 	t.value(int32Value(&m.Retries), "model-load-retry-count", "Number of times that a failed load is repeated.")
 	t.boolean(&m.Namespacing, "model-namespacing", "Allow models of the same name in different repositories.")
+	t.list(new([]string), o.addBudget, "memory-budget",
+		"Mode auto: memory for models, as [<device>=]<amount>. The device is cpu, the default, or gpu:<index>; the amount is such as 8GiB, or 60% of all memory. May be repeated. The default is 80% of the memory that is free at the start, on a GPU 90%.")
+	t.parsed(o.setKeepAlive, "-1", "model-keep-alive-secs", "Mode auto: seconds after which an idle model is unloaded. 0 is at once, -1 only to make room.")
+	t.list(&m.OnDemand.Pinned, nil, "pin-model", "Mode auto: name of a model that is loaded at the start and not unloaded to make room. May be repeated.")
+	t.seconds(&m.OnDemand.Timeout, "auto-load-timeout-secs", "Mode auto: maximum number of seconds that a request waits for the load of its model.")
+	t.value(int32Value(&m.OnDemand.MaxWaiting), "auto-load-max-waiting", "Mode auto: maximum number of requests that wait for loads at a time.")
+	t.text(&m.MemoryRecord, "memory-record", "File in which the measured memory of models is kept, so that estimates are right after a restart.")
+	t.MarkOwn("memory-budget", "model-keep-alive-secs", "pin-model", "auto-load-timeout-secs", "auto-load-max-waiting", "memory-record")
 	peer := true
 	t.unused(boolValue{&peer}, "enable-peer-access", "Let GPUs read each other's memory.", "the execution provider decides about it")
 }

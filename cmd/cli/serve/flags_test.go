@@ -39,7 +39,15 @@ func TestFlagsReachOptions(t *testing.T) {
 		want any
 	}{
 		{"--model-repository b --model-store a --model-repository=b", func(o all) any { return o.Repositories }, []string{"a", "b"}},
-		{"--model-control-mode EXPLICIT --load-model b --load-model a", func(o all) any { return o.Models }, server.Models{Control: repository.ControlExplicit, Startup: []string{"a", "b"}}},
+		{"--model-control-mode EXPLICIT --load-model b --load-model a", func(o all) any { return []any{o.Models.Control, o.Models.Startup} }, []any{repository.ControlExplicit, []string{"a", "b"}}},
+		{"--model-control-mode=auto --load-model=a", func(o all) any {
+			return []any{o.Models.Control, o.Models.Startup, o.Models.PollInterval, o.Models.OnDemand}
+		}, []any{repository.ControlAuto, []string{"a"}, time.Duration(0), server.Default().Models.OnDemand}},
+		{"--model-control-mode=auto --repository-poll-secs=3", func(o all) any { return o.Models.PollInterval }, 3 * time.Second},
+		{"--model-control-mode=auto --memory-budget=2GiB --memory-budget gpu:1=50% --model-keep-alive-secs=1.5 --pin-model=a --pin-model=b --auto-load-timeout-secs=5 --auto-load-max-waiting=7", func(o all) any { return o.Models.OnDemand }, server.OnDemand{
+			Budgets: []string{"2GiB", "gpu:1=50%"}, KeepAlive: 1500 * time.Millisecond, Timeout: 5 * time.Second, MaxWaiting: 7, Pinned: []string{"a", "b"},
+		}},
+		{"--memory-record=/tmp/r.json", func(o all) any { return o.Models.MemoryRecord }, "/tmp/r.json"},
 		{"--model-control-mode=poll", func(o all) any { return o.Models.PollInterval }, 15 * time.Second},
 		{"--model-control-mode=poll --repository-poll-secs=-3", func(o all) any { return o.Models.PollInterval }, time.Duration(0)},
 		{"--repository-poll-secs 3", func(o all) any { return o.Models.PollInterval }, time.Duration(0)},

@@ -3,12 +3,14 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"triton/pkg/log"
+	"triton/server"
 	"triton/server/grpcapi"
 	"triton/server/ratelimit"
 	"triton/server/readiness"
@@ -53,7 +55,7 @@ func (o *options) setLogFormat(v string) (err error) {
 
 func (o *options) setControl(v string) error {
 	mode, ok := map[string]repository.Control{
-		"none": repository.ControlNone, "poll": repository.ControlPoll, "explicit": repository.ControlExplicit,
+		"none": repository.ControlNone, "poll": repository.ControlPoll, "explicit": repository.ControlExplicit, "auto": repository.ControlAuto,
 	}[strings.ToLower(v)]
 	if !ok {
 		return errors.New("invalid argument for --model-control-mode")
@@ -80,6 +82,31 @@ func delay(to *time.Duration) func(string) error {
 		*to = d
 		return nil
 	}
+}
+
+// addBudget adds a memory budget. The device of a second one must be another.
+func (o *options) addBudget(v string) error {
+	b, err := server.ParseBudget(v)
+	if err != nil {
+		return err
+	}
+	for _, text := range o.Models.OnDemand.Budgets {
+		if before, _ := server.ParseBudget(text); before.Device == b.Device {
+			return fmt.Errorf("there are two memory budgets for device %s", b.Device)
+		}
+	}
+	o.Models.OnDemand.Budgets = append(o.Models.OnDemand.Budgets, v)
+	return nil
+}
+
+// setKeepAlive sets the keep-alive time: -1 or a number of seconds.
+func (o *options) setKeepAlive(v string) error {
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil || n != -1 && !(n >= 0 && n < math.MaxInt32) {
+		return fmt.Errorf("invalid keep-alive time '%s', expects a number of seconds, or -1 for no limit", v)
+	}
+	o.Models.OnDemand.KeepAlive = time.Duration(n * float64(time.Second))
+	return nil
 }
 
 func (o *options) setConfigName(v string) error {

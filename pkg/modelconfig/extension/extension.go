@@ -1,6 +1,6 @@
 // Package extension reads the parameters of a model's configuration for features that
 // Triton does not have. Triton ignores them, so the same file loads in both servers.
-// docs/scheduling.md and docs/backends.md list them.
+// docs/scheduling.md, docs/backends.md and docs/on-demand.md list them.
 package extension
 
 import (
@@ -38,6 +38,10 @@ const (
 	keyExecute      = "python_execute_limit_milliseconds"
 
 	keyTraffic = routing.Parameter
+
+	keyPin       = "on_demand_pin"
+	keyKeepAlive = "on_demand_keep_alive_seconds"
+	keyPriority  = "on_demand_priority"
 )
 
 // Keys returns all parameters of this package.
@@ -45,6 +49,7 @@ func Keys() []string {
 	return []string{
 		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
 		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute, keyTraffic,
+		keyPin, keyKeepAlive, keyPriority,
 	}
 }
 
@@ -62,6 +67,7 @@ type Settings struct {
 	Lengths   *Lengths       // nil: no length buckets
 	Process   *Process       // nil: the processes of a Python model are not limited
 	Traffic   *routing.Rules // nil: requests without a version go to the newest
+	Residency Residency
 }
 
 // Delay enables a controller of the queue delay.
@@ -74,7 +80,10 @@ type Delay struct {
 // if there are no findings.
 func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
-	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process(), Traffic: r.traffic()}
+	s := Settings{
+		Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process(), Traffic: r.traffic(),
+		Residency: r.residency(),
+	}
 	return s, r.found
 }
 

@@ -9,6 +9,7 @@ package onnx
 import "C"
 
 import (
+	"os"
 	"unsafe"
 
 	"triton/pkg/onnxmodel"
@@ -21,9 +22,20 @@ type session struct {
 	ptr   *C.OrtSession
 	graph *onnxmodel.Model // inputs, outputs and overridable initializers
 	names map[string]*C.char
-	// heap is the C heap memory in bytes that the load took in addition to the arena:
-	// most of the weights. Concurrent loads are counted in each other's.
-	heap uint64
+	// heap measures the C heap memory that the load took in addition to the arena: most of the
+	// weights.
+	heap *heapLoad
+}
+
+// heap measures the loads of all sessions: they share the C heap of the process.
+var heap = heapMeter{read: func() uint64 { return uint64(C.trt_ort_heap()) }}
+
+func fileBytes(path string) uint64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return uint64(info.Size())
 }
 
 // openSession loads the model file.
@@ -35,21 +47,19 @@ func openSession(path string, o *options, t threads, globalPool bool) (*session,
 	defer C.trt_ort_options_free(opts)
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
-	s := &session{names: map[string]*C.char{}}
-	before := C.trt_ort_heap()
+	s := &session{names: map[string]*C.char{}, heap: heap.begin(fileBytes(path))}
 	if o.quiet() {
 		err = check(C.trt_ort_session_open_quietly(file, opts, &s.ptr))
 	} else {
 		err = check(C.trt_ort_session_open(file, opts, &s.ptr))
 	}
 	if err != nil {
+		s.heap.end(0, true)
 		return nil, err
 	}
-	after := C.trt_ort_heap()
+	arena, _ := s.arena() // 0 if it is not known
+	s.heap.end(arena, false)
 	C.trt_ort_trim()
-	if arena, err := s.arena(); err == nil && uint64(after) > uint64(before)+arena {
-		s.heap = uint64(after-before) - arena
-	}
 	if err := s.describe(); err != nil {
 		s.close()
 		return nil, err
@@ -221,7 +231,7 @@ func (s *session) memory() uint64 {
 	if err != nil {
 		return 0
 	}
-	return s.heap + arena
+	return s.heap.bytes() + arena
 }
 
 // arena returns the size of the session's CPU arena in bytes, as ONNX Runtime reports

@@ -32,6 +32,7 @@ type instance struct {
 var (
 	_ backend.Instance      = (*instance)(nil)
 	_ backend.BreakNotifier = (*instance)(nil)
+	_ backend.ProcessOwner  = (*instance)(nil)
 )
 
 func newInstance(m *model, c *process) *instance {
@@ -45,6 +46,16 @@ func newInstance(m *model, c *process) *instance {
 		in.events.end(unhealthy(c.name, c.process.Exit()))
 	}()
 	return in
+}
+
+// Process returns the ID of the child; 0 once it has ended.
+func (in *instance) Process() int {
+	select {
+	case <-in.ended:
+		return 0
+	default:
+		return in.child.process.PID()
+	}
 }
 
 // Broken delivers why the child has ended.

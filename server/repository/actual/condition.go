@@ -16,7 +16,7 @@ func (s *State) Conditions(checks bool) []readiness.Version {
 			v := &m.Versions[i]
 			c := of
 			c.Version, c.State, c.Reason = v.text, string(v.State), v.reason()
-			c.Unloaded = v.Reason == reasonUnloaded
+			c.Unloaded = v.Reason == ReasonUnloaded
 			if checks {
 				c.Ready = v.ready(s.opts.Log)
 			} else {

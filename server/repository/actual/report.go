@@ -60,7 +60,7 @@ func (s *Snapshot) all(good func(*Version) bool) bool {
 			return false
 		}
 		for i := range m.Versions {
-			if v := &m.Versions[i]; v.Reason != reasonUnloaded && !good(v) {
+			if v := &m.Versions[i]; v.Reason != ReasonUnloaded && !good(v) {
 				return false
 			}
 		}

@@ -22,8 +22,8 @@ const (
 	Unavailable VersionState = "UNAVAILABLE"
 )
 
-// reasonUnloaded is the reason of a version that was unloaded.
-const reasonUnloaded = "unloaded"
+// ReasonUnloaded is the reason of a version that was unloaded.
+const ReasonUnloaded = "unloaded"
 
 // Version is a version of a model. It stays in the state when it is unloaded.
 type Version struct {
@@ -37,7 +37,7 @@ type Version struct {
 
 // Unloaded makes a version that was closed unavailable.
 func (v *Version) Unloaded() {
-	v.State, v.Reason, v.Loaded = Unavailable, reasonUnloaded, nil
+	v.State, v.Reason, v.Loaded = Unavailable, ReasonUnloaded, nil
 }
 
 // reason returns why the version is in its state, and which instances of a ready version

@@ -18,7 +18,8 @@ const (
 	ByStart Requester = 1 << iota
 	ByPoll
 	ByClient
-	ByStep // an ensemble has the model as a step
+	ByStep   // an ensemble has the model as a step
+	ByDemand // a request
 )
 
 // State is the models to serve. Operations edit it under the lock of the repository.

@@ -49,6 +49,9 @@ func (c *Content) ID() store.ID { return c.From.ID }
 // Ensemble reports whether the model is an ensemble.
 func (c *Content) Ensemble() bool { return c.Config.GetEnsembleScheduling() != nil }
 
+// Uploaded reports whether the files came with a load: the store does not have them.
+func (c *Content) Uploaded() bool { return c.uploaded }
+
 // Origin returns where the store keeps a version.
 func (c *Content) Origin(v Version) string { return c.From.Location + "/" + v.Name }
 

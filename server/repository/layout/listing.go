@@ -96,6 +96,15 @@ func (l *Listing) Stamp(ctx context.Context, m *store.Model) (store.Stamp, error
 // model is read.
 func (l *Listing) Restrict(id store.ID, s store.Stamp) { l.stamps[id] = stamped{stamp: s} }
 
+// Config returns the configuration of a model as its file has it; read-only.
+func (l *Listing) Config(ctx context.Context, m *store.Model) (*modelconfig.Config, error) {
+	got := l.open(ctx, m, nil)
+	if got.err != nil {
+		return nil, got.err
+	}
+	return got.content.Config, nil
+}
+
 // Content reads a model as far as that is possible without its backend. The listing holds
 // the content's folder.
 func (l *Listing) Content(ctx context.Context, m *store.Model, override *string) (*Content, error) {
