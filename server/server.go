@@ -12,6 +12,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/backend/isolated"
 	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/infer"
@@ -76,7 +77,7 @@ func New(o Options) (*Server, error) {
 		o.Metrics.Address = o.HTTP.Address
 	}
 	if o.Pool == nil {
-		o.Pool = tensor.NewPool()
+		o.Pool = newPool(o)
 	}
 	s := &Server{
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}),
@@ -93,6 +94,7 @@ func New(o Options) (*Server, error) {
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
+			Isolation: isolated.New(isolated.Options{Program: o.Isolation.Program, Pool: s.pool}), Isolate: o.Isolation.All,
 			Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
 		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,

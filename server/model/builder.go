@@ -62,6 +62,11 @@ type Options struct {
 	// either may be nil.
 	Controller infer.Controller
 	Metrics    *metric.Registry
+	// Isolation runs the models of backends in child processes; nil: this program cannot.
+	// Isolate does so for all models whose configuration does not say; a backend with
+	// processes of its own stays as it is.
+	Isolation Isolation
+	Isolate   bool
 	// Stats configure the counters of the versions.
 	Stats stats.Options
 }

@@ -99,6 +99,9 @@ func (o *options) bindModels(t *table) {
 		"Read the configuration of a model from the file configs/<name>.pbtxt in its folder, where it exists, instead of config.pbtxt.")
 	t.value(int32Value(&o.LoadThreads), "model-load-thread-count", "Maximum number of model versions that load at the same time.")
 	t.value(int32Value(&m.Retries), "model-load-retry-count", "Number of times that a failed load is repeated.")
+	t.parsed(o.setIsolation, "none", "isolation",
+		"none: models run in the process of the server. process: each model version runs in a process of its own, so that a crash costs only its own requests. The parameter isolation of a model's configuration overrides it.")
+	t.MarkOwn("isolation")
 	t.boolean(&m.Namespacing, "model-namespacing", "Allow models of the same name in different repositories.")
 	peer := true
 	t.unused(boolValue{&peer}, "enable-peer-access", "Let GPUs read each other's memory.", "the execution provider decides about it")

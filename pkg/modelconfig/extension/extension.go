@@ -35,6 +35,13 @@ const (
 	keyThreads      = "python_threads"
 	keyNice         = "python_nice"
 	keyExecute      = "python_execute_limit_milliseconds"
+
+	keyIsolation        = "isolation"
+	keyIsolationMemory  = "isolation_memory_limit_bytes"
+	keyIsolationCPUs    = "isolation_cpus"
+	keyIsolationThreads = "isolation_threads"
+	keyIsolationNice    = "isolation_nice"
+	keyIsolationExecute = "isolation_execute_limit_milliseconds"
 )
 
 // Keys returns all parameters of this package.
@@ -42,6 +49,7 @@ func Keys() []string {
 	return []string{
 		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
 		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute,
+		keyIsolation, keyIsolationMemory, keyIsolationCPUs, keyIsolationThreads, keyIsolationNice, keyIsolationExecute,
 	}
 }
 
@@ -71,6 +79,7 @@ type Delay struct {
 func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
 	s := Settings{Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process()}
+	_ = r.isolation()
 	return s, r.found
 }
 

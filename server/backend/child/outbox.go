@@ -94,6 +94,15 @@ func (o *outbox) shut() {
 	o.mu.room.Broadcast()
 }
 
+// flush waits until nothing waits.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.mu.busy && !o.mu.closed {
+		o.mu.room.Wait()
+	}
+}
+
 // close is called when the connection is closed. It waits for the goroutine.
 func (o *outbox) close() {
 	o.mu.Lock()
