@@ -27,9 +27,11 @@ type Server struct {
 	opts   Options
 	pool   *tensor.Pool
 	models *repository.Repository
-	gpus   gpus
-	cpus   int
-	cache  cache.Cache // nil: none
+	// isolation runs models in child processes.
+	isolation *isolated.Isolation
+	gpus      gpus
+	cpus      int
+	cache     cache.Cache // nil: none
 	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
@@ -88,13 +90,14 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
+	s.isolation = isolated.New(isolated.Options{Program: o.Isolation.Program, Pool: s.pool})
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
 			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
-			Isolation: isolated.New(isolated.Options{Program: o.Isolation.Program, Pool: s.pool}), Isolate: o.Isolation.All,
+			Isolation: s.isolation, Isolate: o.Isolation.All,
 			Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
 		Paths: o.Repositories, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness,

@@ -3,7 +3,6 @@ package isolated
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -203,19 +202,26 @@ type outcome struct {
 
 func (s *session) outcome(r *child.Reader) (o outcome) {
 	o.flags = r.Uint8()
+	var lost error
 	for range r.Uint32() {
 		if r.Err() != nil {
 			return o
 		}
 		o.states = append(o.states, kserve.Tensor{})
-		t := &o.states[len(o.states)-1]
-		if err := wire.ReadTensor(r, t, s); err != nil {
-			s.log.log.Error("a state of a sequence was lost", "model", s.name, "state", t.Name, "error", err)
-			o.states = slices.Delete(o.states, len(o.states)-1, len(o.states))
+		if err := wire.ReadTensor(r, &o.states[len(o.states)-1], s); err != nil {
+			lost = err
 		}
 	}
 	if o.flags&wire.Answered != 0 {
 		o.response = wire.ReadResponse(r, s)
+	}
+	if lost != nil { // the request fails, and the sequence keeps its state
+		kserve.ReleaseTensors(o.states)
+		o.states = nil
+		if o.response == nil {
+			o.response = infer.NewResponse()
+		}
+		o.response.Err, o.flags = lost, o.flags|wire.Answered
 	}
 	return o
 }

@@ -7,9 +7,11 @@ package isolated
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -37,14 +39,23 @@ type Isolation struct {
 	program []string
 	memory  func() (*child.Memory, error)
 
-	mu        sync.Mutex
-	abilities map[string]wire.Abilities // of backends that were asked
+	abilities abilities
+
+	mu      sync.Mutex
+	running map[*session]bool
+	closed  bool
+}
+
+// abilities are those of the backends that were asked.
+type abilities struct {
+	mu sync.Mutex
+	of map[string]wire.Abilities
 }
 
 // New returns the isolation of a server. It needs nothing before it is used.
 func New(o Options) *Isolation {
 	return &Isolation{
-		program: slices.Clone(o.Program), abilities: map[string]wire.Abilities{},
+		program: slices.Clone(o.Program), abilities: abilities{of: map[string]wire.Abilities{}}, running: map[*session]bool{},
 		memory: sync.OnceValues(func() (*child.Memory, error) {
 			if o.Pool != nil {
 				if m, err := child.OpenMemory(o.Pool); err == nil {
@@ -76,6 +87,42 @@ func (i *Isolation) Wrap(name string, limits extension.Process) (backend.Backend
 	return &isolated{Isolation: i, name: name, limits: limits, memory: memory}, nil
 }
 
+// Close kills the children that are left, such as those of models that a server has not closed
+// because its drain has timed out, and waits for their end. Batches that were interrupted may
+// answer first. No more children are started.
+func (i *Isolation) Close() {
+	i.mu.Lock()
+	i.closed = true
+	left := slices.Collect(maps.Keys(i.running))
+	i.mu.Unlock()
+	for end := time.Now().Add(interruptGrace); time.Now().Before(end) && slices.ContainsFunc(left, (*session).busy); {
+		time.Sleep(time.Millisecond)
+	}
+	for _, s := range left {
+		s.process.Kill()
+	}
+	for _, s := range left {
+		<-s.ended
+	}
+}
+
+// enter enters a child that was started. It reports false after Close.
+func (i *Isolation) enter(s *session) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return false
+	}
+	i.running[s] = true
+	return true
+}
+
+func (i *Isolation) leave(s *session) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.running, s)
+}
+
 // isolated is a backend in child processes.
 type isolated struct {
 	*Isolation
@@ -98,9 +145,9 @@ func (b *isolated) HasGPU() bool {
 
 // can returns what the backend can do.
 func (b *isolated) can(ctx context.Context, spec backend.Spec) (wire.Abilities, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if a, known := b.abilities[b.name]; known {
+	b.abilities.mu.Lock()
+	defer b.abilities.mu.Unlock()
+	if a, known := b.abilities.of[b.name]; known {
 		return a, nil
 	}
 	s, err := b.start(ctx, spec)
@@ -116,7 +163,7 @@ func (b *isolated) can(ctx context.Context, spec backend.Spec) (wire.Abilities, 
 	if err := json.Unmarshal(text, &a); err != nil {
 		return a, s.violated(err)
 	}
-	b.abilities[b.name] = a
+	b.abilities.of[b.name] = a
 	return a, nil
 }
 

@@ -40,6 +40,18 @@ func (s *session) open(in *instance, requests []*infer.Request) uint64 {
 	return first
 }
 
+// busy reports whether a batch runs.
+func (s *session) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.mu.open {
+		if q.running {
+			return true
+		}
+	}
+	return false
+}
+
 // discard takes a batch that has failed out of the table. The core answers its requests.
 func (s *session) discard(first uint64, n int) {
 	s.mu.Lock()

@@ -83,12 +83,18 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec) (*session, erro
 	if err != nil {
 		return nil, status.New(status.Unavailable, "the process of model '%s' could not be started: %w", spec.Name, err)
 	}
-	go s.supervise()
+	go s.supervise(b.leave)
+	if !b.enter(s) {
+		s.kill()
+		return nil, status.New(status.Unavailable, "the server stops")
+	}
 	return s, nil
 }
 
 // supervise waits for the end of the child, and ends what it has not.
-func (s *session) supervise() {
+func (s *session) supervise(leave func(*session)) {
+	defer close(s.ended)
+	defer leave(s)
 	s.exit = s.process.Exit()
 	s.err = s.cause(s.exit)
 	s.blocks.Free()
@@ -102,7 +108,6 @@ func (s *session) supervise() {
 	}
 	s.failKept(s.err)
 	s.timer.Stop()
-	close(s.ended)
 }
 
 func (s *session) hasEnded() bool {

@@ -22,7 +22,8 @@ type host struct {
 	backends backend.Set
 	memory   *memory
 	log      *slog.Logger
-	name     string        // of the model
+	name     string // of the model
+	version  string
 	ended    chan struct{} // closed after Finalize
 
 	mu struct {

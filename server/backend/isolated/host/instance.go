@@ -165,6 +165,7 @@ func (in *instance) read(r *child.Reader) (*infer.Batch, error) {
 	for i := range uint64(r.Uint32()) {
 		q := &request{Request: infer.NewRequest(), in: in, id: first + i}
 		q.Sink, q.Pool, q.Log = q, h.memory.pool, h.log
+		q.ModelName, q.ModelVersion = h.name, h.version
 		if err := wire.ReadRequest(r, q.Request, q, h.memory); err != nil && wrong == nil {
 			wrong = err
 		}

@@ -221,27 +221,41 @@ func (*memory) Copied(int) {}
 // Place returns where the server finds an output. Only an output that is not in shared memory
 // is copied.
 func (m *memory) Place(d *tensor.Data) (wire.Place, error) {
-	n := d.Len()
-	if d.Segments() == 1 {
-		s := d.Segment(0)
-		if in, ok := s.Buffer.Owner().(*input); ok {
-			return wire.Place{Block: in.block, At: uint64(in.at) + uint64(s.Off), Size: uint64(n)}, nil // the server holds it
-		}
-		if _, at, ok := s.Buffer.Shared(); ok {
-			return m.lease(at+int64(s.Off), n, d.Clone())
-		}
-	}
-	b, err := m.pool.TryGet(n)
+	c, err := m.share(d.Clone())
 	if err != nil {
 		return wire.Place{}, err
 	}
-	d.CopyTo(b.Bytes())
-	_, at, ok := b.Shared()
-	if !ok {
-		b.Release()
-		return wire.Place{}, errNotShared
+	s := c.Segment(0)
+	if in, ok := s.Buffer.Owner().(*input); ok {
+		c.Release() // the server holds it
+		return wire.Place{Block: in.block, At: uint64(in.at) + uint64(s.Off), Size: uint64(s.N)}, nil
 	}
-	return m.lease(at, n, tensor.NewData(b))
+	_, at, _ := s.Buffer.Shared()
+	return m.lease(at+int64(s.Off), s.N, c)
+}
+
+// share returns data in one piece of shared memory, and takes d over.
+func (m *memory) share(d tensor.Data) (tensor.Data, error) {
+	if d.Segments() == 1 {
+		b := d.Segment(0).Buffer
+		if _, ok := b.Owner().(*input); ok {
+			return d, nil
+		}
+		if _, _, ok := b.Shared(); ok {
+			return d, nil
+		}
+	}
+	defer d.Release()
+	b, err := m.pool.TryGet(d.Len())
+	if err != nil {
+		return tensor.Data{}, err
+	}
+	d.CopyTo(b.Bytes())
+	if _, _, ok := b.Shared(); !ok {
+		b.Release()
+		return tensor.Data{}, errNotShared
+	}
+	return tensor.NewData(b), nil
 }
 
 var errNotShared = errors.New("the memory is not shared")

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
@@ -56,7 +57,7 @@ func (h *host) load(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.name, h.memory.states = spec.Name, stateNames(spec.Config)
+	h.name, h.version, h.memory.states = spec.Name, strconv.FormatInt(spec.Version, 10), stateNames(spec.Config)
 	m, err := b.Load(context.Background(), spec)
 	if err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func (q *request) result(m *child.Message) {
 }
 
 func (q *request) putState(m *child.Message, t *kserve.Tensor) {
-	if err := wire.PutTensor(m, t, q.in.host.memory); err != nil {
+	if err := wire.PutTensor(m, t, q.in.host.memory); err != nil { // not after share, unless the frame is full
 		q.in.host.log.Error("a state of a sequence was lost: "+err.Error(), "state", t.Name)
 	}
 }
@@ -181,11 +181,17 @@ func (q *request) Finished(r *infer.Request) {
 
 // Update sends a state of the request's sequence to the server.
 func (q *request) Update(output string, d tensor.DataType, shape tensor.Shape, data tensor.Data) error {
-	t := kserve.Tensor{Name: output, DataType: d, Shape: shape.Clone(), Data: data}
 	if !slices.Contains(q.in.host.memory.states, output) {
-		t.Data.Release()
+		data.Release()
 		return status.New(status.InvalidArg, "state '%s' is not a valid state name.", output)
 	}
+	if data.Len() > child.InlineBytes {
+		var err error
+		if data, err = q.in.host.memory.share(data); err != nil {
+			return status.New(status.Internal, "no memory for state '%s': %w", output, err)
+		}
+	}
+	t := kserve.Tensor{Name: output, DataType: d, Shape: shape.Clone(), Data: data}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
