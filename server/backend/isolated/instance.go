@@ -122,7 +122,7 @@ func (in *instance) execute(b *infer.Batch, first uint64) error {
 	s.putReturns(m)
 	sent := infer.Now()
 	if err := s.process.PostWait(m); err != nil {
-		return s.violated(err)
+		return in.violated(err)
 	}
 	select {
 	case <-in.results:
@@ -154,6 +154,12 @@ func (in *instance) lost() error {
 	return in.session.err
 }
 
+// violated ends a child that has violated the protocol, and returns the error of the batch.
+func (in *instance) violated(err error) error {
+	in.session.applied(in) // the end of the child waits for it
+	return in.session.violated(err)
+}
+
 // apply answers the requests of a batch with its result.
 func (in *instance) apply(b *infer.Batch, first uint64, sent int64) error {
 	s := in.session
@@ -165,12 +171,12 @@ func (in *instance) apply(b *infer.Batch, first uint64, sent int64) error {
 	if err := wire.ReadError(r); err != nil {
 		s.released(r)
 		if r.Err() != nil {
-			return s.violated(r.Err())
+			return in.violated(r.Err())
 		}
 		return err
 	}
 	if int(r.Uint32()) != len(b.Requests) {
-		return s.violated(child.ErrFrame)
+		return in.violated(child.ErrFrame)
 	}
 	outcomes := in.all[:0]
 	defer func() {
@@ -185,7 +191,7 @@ func (in *instance) apply(b *infer.Batch, first uint64, sent int64) error {
 		for i := range outcomes {
 			outcomes[i].release()
 		}
-		return s.violated(r.Err())
+		return in.violated(r.Err())
 	}
 	for i, req := range b.Requests {
 		s.conclude(first+uint64(i), req, &outcomes[i])

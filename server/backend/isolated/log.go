@@ -40,7 +40,7 @@ func (l *childLog) line(stderr bool, line string) {
 // note keeps the lines with which Go's runtime names the reason of a crash. They come before
 // the stacks of all goroutines.
 func (l *childLog) note(line string) {
-	for _, begin := range [...]string{"SIG", "[signal ", "fatal error: ", "panic: ", "runtime: "} {
+	for _, begin := range [...]string{"SIG", "[signal ", "fatal error: ", "panic: ", "runtime: ", "unexpected fault address"} {
 		if strings.HasPrefix(line, begin) {
 			l.mu.Lock()
 			if len(l.crash) < maxLines {

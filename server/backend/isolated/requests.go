@@ -118,6 +118,17 @@ func (q *openRequest) fail(err error) {
 	}
 }
 
+// awaitApplied waits until the results that have arrived are applied.
+func (s *session) awaitApplied() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, in := range s.mu.instances {
+		for in.applying {
+			s.mu.applied.Wait()
+		}
+	}
+}
+
 // applied lets the frames behind a result go on.
 func (s *session) applied(in *instance) {
 	s.mu.Lock()
@@ -131,7 +142,7 @@ func (s *session) result(r *child.Reader) {
 	number := r.Uint32()
 	s.mu.Lock()
 	in := s.mu.instances[number]
-	wrong := in == nil || in.applying
+	wrong := in == nil || in.applying || in.runs.Load()%2 == 0
 	if !wrong {
 		in.applying = true
 	}

@@ -97,6 +97,7 @@ func (s *session) supervise(leave func(*session)) {
 	defer leave(s)
 	s.exit = s.process.Exit()
 	s.err = s.cause(s.exit)
+	s.awaitApplied() // results refer to blocks
 	s.blocks.Free()
 	s.mu.Lock()
 	s.mu.ended = true
