@@ -31,7 +31,7 @@ func (s *session) open(in *instance, requests []*infer.Request) uint64 {
 	first := s.mu.lastOpen + 1
 	for _, r := range requests {
 		s.mu.lastOpen++
-		s.mu.open[s.mu.lastOpen] = &openRequest{r: r, in: in, running: true}
+		s.mu.open[s.mu.lastOpen] = openRequest{r: r, in: in, running: true}
 	}
 	if !s.mu.watching {
 		s.mu.watching = true
@@ -101,6 +101,8 @@ func (s *session) settle(id uint64, o *outcome, done bool) {
 	over := s.mu.ended && !done
 	if done || over {
 		delete(s.mu.open, id)
+	} else {
+		s.mu.open[id] = q
 	}
 	s.mu.Unlock()
 	if over {
@@ -109,7 +111,7 @@ func (s *session) settle(id uint64, o *outcome, done bool) {
 }
 
 // fail ends a request whose child has ended.
-func (q *openRequest) fail(err error) {
+func (q openRequest) fail(err error) {
 	if !q.answered {
 		q.r.Fail(err)
 	}
@@ -156,12 +158,12 @@ func (s *session) result(r *child.Reader) {
 }
 
 // settled returns an open request once the result of its batch, if it has arrived, is applied.
-// The caller holds the lock.
-func (s *session) settled(id uint64) *openRequest {
+// It reports false if there is none. The caller holds the lock.
+func (s *session) settled(id uint64) (openRequest, bool) {
 	for {
-		q := s.mu.open[id]
-		if q == nil || !q.in.applying {
-			return q
+		q, ok := s.mu.open[id]
+		if !ok || !q.in.applying {
+			return q, ok
 		}
 		s.mu.applied.Wait()
 	}
@@ -173,9 +175,9 @@ func (s *session) respond(r *child.Reader) {
 	resp := wire.ReadResponse(r, s)
 	s.released(r)
 	s.mu.Lock()
-	q := s.settled(id)
+	q, open := s.settled(id)
 	switch {
-	case r.Err() != nil, q == nil: // it was answered without the child
+	case r.Err() != nil, !open: // it was answered without the child
 		s.mu.Unlock()
 		if resp != nil {
 			resp.Release()
@@ -184,6 +186,7 @@ func (s *session) respond(r *child.Reader) {
 	case !final:
 	case q.kept || q.running: // LetGo or the result takes it out
 		q.answered = true
+		s.mu.open[id] = q
 	default:
 		delete(s.mu.open, id)
 	}
@@ -201,12 +204,10 @@ func (s *session) letGo(r *child.Reader) {
 		return
 	}
 	s.mu.Lock()
-	q := s.settled(id)
-	if q != nil {
-		delete(s.mu.open, id)
-	}
+	q, open := s.settled(id)
+	delete(s.mu.open, id)
 	s.mu.Unlock()
-	if q != nil {
+	if open {
 		q.r.LetGo()
 	}
 }
@@ -217,9 +218,9 @@ func (s *session) state(r *child.Reader) {
 	var t kserve.Tensor
 	err := wire.ReadTensor(r, &t, s)
 	s.mu.Lock()
-	q := s.settled(id)
+	q, open := s.settled(id)
 	s.mu.Unlock()
-	if err != nil || r.Err() != nil || q == nil {
+	if err != nil || r.Err() != nil || !open {
 		t.Data.Release()
 		return
 	}
@@ -228,18 +229,18 @@ func (s *session) state(r *child.Reader) {
 
 // failKept answers the kept requests of a child that has ended.
 func (s *session) failKept(err error) {
-	for _, q := range s.take(func(q *openRequest) bool { return !q.running }) {
+	for _, q := range s.take(func(q openRequest) bool { return !q.running }) {
 		q.fail(err)
 	}
 }
 
 // abandon takes the requests of a closed instance out of the table. The core takes them back.
 func (s *session) abandon(in *instance) {
-	s.take(func(q *openRequest) bool { return q.in == in })
+	s.take(func(q openRequest) bool { return q.in == in })
 }
 
 // take takes the requests out of the table for which which returns true.
-func (s *session) take(which func(*openRequest) bool) (all []*openRequest) {
+func (s *session) take(which func(openRequest) bool) (all []openRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, q := range s.mu.open {
@@ -268,7 +269,9 @@ func (s *session) watch() {
 		if q.cancelled || q.r.Membership.Null || !q.r.Cancelled() {
 			continue
 		}
-		if q.cancelled = true; n == 0 {
+		q.cancelled = true
+		s.mu.open[id] = q
+		if n == 0 {
 			m.Begin(wire.Cancel).Uint32(0)
 		}
 		m.Uint64(id)

@@ -40,7 +40,7 @@ type session struct {
 		lastQuestion uint32
 		instances    map[uint32]*instance
 		lastInstance uint32
-		open         map[uint64]*openRequest
+		open         map[uint64]openRequest
 		lastOpen     uint64
 		applied      *sync.Cond // an instance has applied a result
 		returns      []uint32
@@ -68,7 +68,7 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec) (*session, erro
 	if s.pool == nil {
 		s.pool = b.memory.Pool
 	}
-	s.mu.questions, s.mu.instances, s.mu.open = map[uint32]chan answer{}, map[uint32]*instance{}, map[uint64]*openRequest{}
+	s.mu.questions, s.mu.instances, s.mu.open = map[uint32]chan answer{}, map[uint32]*instance{}, map[uint64]openRequest{}
 	s.mu.applied = sync.NewCond(&s.mu)
 	s.timer = time.AfterFunc(time.Hour, s.watch)
 	s.timer.Stop()
