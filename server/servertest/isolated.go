@@ -24,11 +24,12 @@ func init() {
 	if len(os.Args) < 3 || os.Args[1] != isolatedModel {
 		return
 	}
-	if err := host.Main(os.Args[2], backends()); err != nil {
+	code := 0
+	if err := host.Main(os.Args[2], os.Environ(), backends()); err != nil { //nolint:forbidigo // the program of a test
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		code = 1
 	}
-	os.Exit(0)
+	os.Exit(code) //nolint:forbidigo // the program of a test
 }
 
 // Isolation is the program of isolated models of a test. With all, all models are isolated.

@@ -39,7 +39,7 @@ func IsIsolatedModel(args []string) bool { return len(args) > 1 && args[1] == is
 func RunIsolatedModel(p process.Process) int {
 	err := errors.New("this program was not started by a server")
 	if len(p.Args) == 5 {
-		err = host.Main(p.Args[4], server.NewBackends(library.Search(p, p.Args[2], p.Args[3])))
+		err = host.Main(p.Args[4], p.Environ, server.NewBackends(library.Search(p, p.Args[2], p.Args[3])))
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "error: running an isolated model: %s\n", err)

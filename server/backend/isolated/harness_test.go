@@ -35,7 +35,7 @@ const inChild = "isolated-model"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == inChild {
-		if err := host.Main(os.Args[2], backends()); err != nil {
+		if err := host.Main(os.Args[2], os.Environ(), backends()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

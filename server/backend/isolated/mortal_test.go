@@ -100,7 +100,10 @@ func do(what string, input []byte) {
 		fmt.Fprintln(os.Stderr, "last words")
 		os.Exit(3)
 	case "loop":
-		for {
+		for n := 0; ; n++ {
+			if n < 0 {
+				return
+			}
 		}
 	}
 }

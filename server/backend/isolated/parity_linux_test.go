@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"log/slog"
 	"sort"
 	"testing"
@@ -48,7 +47,7 @@ func (f form) transcript(t *testing.T, b backend.Backend, cfg *inferencepb.Model
 		b, err = isolation.Wrap(cfg.GetBackend(), extension.Process{})
 		require.NoError(t, err)
 	}
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet := slog.New(slog.DiscardHandler)
 	m, err := b.Load(t.Context(), backend.Spec{Name: "m", Version: 1, Config: cfg, Pool: pool, Log: quiet, CPUs: 1})
 	if err != nil {
 		return []string{"load: " + err.Error()}

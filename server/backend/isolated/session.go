@@ -172,7 +172,7 @@ const exitGrace = 5 * time.Second
 
 // stop waits for the end of a child whose model is closed.
 func (s *session) stop() {
-	s.process.Stop(exitGrace)
+	_ = s.process.Stop(exitGrace) // the same as s.err
 	<-s.ended
 }
 

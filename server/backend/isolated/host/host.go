@@ -35,13 +35,14 @@ type host struct {
 }
 
 // Main runs a model of one of the backends for the server that has started this program, until
-// the server ends the child or itself. argument is the last one of the command line.
-func Main(argument string, backends backend.Set) error {
+// the server ends the child or itself. argument is the last one of the command line, environ the
+// environment of the program.
+func Main(argument string, environ []string, backends backend.Set) error {
 	var start wire.Start
 	if err := json.Unmarshal([]byte(argument), &start); err != nil {
 		return child.ErrNoParent
 	}
-	if err := impose(start); err != nil {
+	if err := impose(start, environ); err != nil {
 		return err
 	}
 	peer, err := child.Attach()

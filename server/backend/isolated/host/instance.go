@@ -180,7 +180,7 @@ func (in *instance) read(r *child.Reader) (*infer.Batch, error) {
 	h.mu.Lock()
 	for _, q := range in.all {
 		h.mu.open[q.id] = q
-		q.Request.Move(infer.Decoded, infer.Executing)
+		q.Move(infer.Decoded, infer.Executing)
 	}
 	h.mu.Unlock()
 	return b, wrong

@@ -18,7 +18,7 @@ import (
 // impose sets the limits of this process and starts the program again, so that all its
 // threads, and what it derives from the number of processors, have them from the beginning. It
 // returns only if there are no limits, or with an error.
-func impose(s wire.Start) error {
+func impose(s wire.Start, environ []string) error {
 	l := s.Limits
 	if l.Memory == 0 && l.CPUs == nil && l.Nice == 0 && l.Threads == 0 {
 		return nil
@@ -57,18 +57,19 @@ func impose(s wire.Start) error {
 	}
 	args := slices.Clone(os.Args)
 	args[len(args)-1] = string(argument)
-	return unix.Exec("/proc/self/exe", args, environment(l))
+	return unix.Exec("/proc/self/exe", args, environment(l, environ))
 }
 
 // environment returns the environment of a limited process. Go's collector works harder before
 // the limit of memory ends the process.
-func environment(l extension.Process) []string {
-	env := os.Environ()
+func environment(l extension.Process, environ []string) []string {
+	env := slices.Clone(environ)
 	if l.Threads > 0 {
 		env = set(env, "GOMAXPROCS", strconv.Itoa(l.Threads))
 		env = set(env, "OMP_NUM_THREADS", strconv.Itoa(l.Threads))
 	}
-	if l.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+	own := func(v string) bool { return strings.HasPrefix(v, "GOMEMLIMIT=") }
+	if l.Memory > 0 && !slices.ContainsFunc(env, own) {
 		env = set(env, "GOMEMLIMIT", strconv.FormatInt(l.Memory/2, 10))
 	}
 	return env

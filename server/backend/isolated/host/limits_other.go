@@ -4,4 +4,4 @@ package host
 
 import "triton/server/backend/isolated/wire"
 
-func impose(wire.Start) error { return nil }
+func impose(wire.Start, []string) error { return nil }
