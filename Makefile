@@ -121,6 +121,11 @@ oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux 
 conformance: onnxruntime ## send the requests of server/conformance to our server, or to TRITON_CONFORMANCE_HTTP and _GRPC
 	TRITON_CONFORMANCE_LONG=1 go test -count=1 -v -run 'TestConformance' ./cmd/triton/
 
+.PHONY: isolation
+isolation: onnxruntime ## the tests of the server with all models in processes of their own, and 200 kills under load
+	TRITON_TEST_ISOLATION=process go test -count=1 ./server/
+	TRITON_KILLS=200 go test -count=1 -v -run 'TestKills' ./server/backend/isolated/
+
 .PHONY: compare
 compare: build onnxruntime oracle ## send the same requests to NVIDIA's server and to ours
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 30m -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/

@@ -19,6 +19,7 @@ import (
 // of the input, and of the output only replies that are small enough to be written in one piece.
 func TestCopies(t *testing.T) {
 	t.Parallel()
+	servertest.NeedsInProcess(t, "small tensors are copied to frames")
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("FP32", "-1", 8)))
 	client, rpc := newClient(t), dial(t, s.GRPC)
 	for _, c := range []struct {

@@ -37,6 +37,7 @@ func golden(t *testing.T, name, got string) {
 // nv_model_load_duration_secs of later versions.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
+	servertest.NeedsInProcess(t, "small tensors are copied to frames")
 	s := servertest.Start(t,
 		servertest.Model("ident", servertest.Identity("INT32", "4", 8)),
 		servertest.Model("tagged", servertest.Identity("INT32", "4", 0)+`metric_tags { key: "team" value: "a \"b\"" }`),

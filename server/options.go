@@ -65,6 +65,9 @@ type Options struct {
 	// memory. Child processes can map the memory of a pool over tensor.Memfd.
 	Pool *tensor.Pool
 
+	// Isolation says which models run in processes of their own.
+	Isolation Isolation
+
 	Models      Models
 	Remote      Remote
 	State       State
@@ -92,6 +95,15 @@ type Options struct {
 	Logs *log.Sink
 	// Access logs every request; nil logs none.
 	Access *slog.Logger
+}
+
+// Isolation configures models that run in processes of their own.
+type Isolation struct {
+	// All isolates all models whose configuration does not say.
+	All bool
+	// Program is the file and the first arguments of a program that runs one model
+	// (package isolated/host); empty: no model can be isolated.
+	Program []string
 }
 
 // Models configures how models are loaded.

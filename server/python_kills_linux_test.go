@@ -47,6 +47,7 @@ type kills struct {
 //
 // TRITON_KILLS is the number of kills, TRITON_KILLS_SEED what makes a run again.
 func TestPythonKills(t *testing.T) { // alone: it counts what this process has open
+	servertest.NeedsInProcess(t, "the pool of the server is a memory file, which the test takes for a leak")
 	n, seed := number("TRITON_KILLS", 5), number("TRITON_KILLS_SEED", 1)
 	t.Logf("TRITON_KILLS=%d TRITON_KILLS_SEED=%d", n, seed)
 	t.Setenv("TMPDIR", t.TempDir())

@@ -13,6 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/backend/isolated"
 	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/fleet"
@@ -36,9 +37,11 @@ type Server struct {
 	fleet   *fleet.Controller
 	// service is traffic, or traffic under the desired state, for the frontends.
 	service infer.Service
-	gpus    gpus
-	cpus    int
-	cache   cache.Cache // nil: none
+	// isolation runs models in child processes.
+	isolation *isolated.Isolation
+	gpus      gpus
+	cpus      int
+	cache     cache.Cache // nil: none
 	// stopCache stops the background work of the cache; nil: there is none.
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
@@ -90,7 +93,7 @@ func New(o Options) (*Server, error) {
 		o.Metrics.Address = o.HTTP.Address
 	}
 	if o.Pool == nil {
-		o.Pool = tensor.NewPool()
+		o.Pool = newPool(o)
 	}
 	s := &Server{
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
@@ -105,12 +108,14 @@ func New(o Options) (*Server, error) {
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.remote = &remotes{opts: &s.opts}
+	s.isolation = isolated.New(isolated.Options{Program: o.Isolation.Program, Pool: s.pool})
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
 			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
+			Isolation: s.isolation, Isolate: o.Isolation.All,
 			Phases: s.phases, Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
 		Paths: o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,

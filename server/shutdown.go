@@ -40,6 +40,7 @@ func (s *Server) stop(frontends []frontend) error {
 	waitEither(closed, ctx.Done())
 	stopReports()
 	err := s.models.Drain(ctx)
+	s.isolation.Close()
 	<-drained
 	<-closed
 	<-each(last, func(f frontend) { f.close(ctx) })

@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 	"cmd/cli/complete":            "pkg/client repo",
 	"cmd/cli/output":              "cmd/cli/flags cmd/cli/process",
 	"cmd/cli/devices":             "cmd/cli/process pkg/cuda pkg/gpu",
-	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library server/readiness",
+	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library server/readiness server/backend/isolated/host",
 	"cmd/cli/perf":                "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/perf/recording cmd/cli/perf/results perf perf/data perf/load perf/report perf/result perf/result/chart pkg/client pkg/client/lane pkg/kserve pkg/measure cmd/cli/devices cmd/cli/library cmd/cli/perf/inprocess perf/llm perf/llm/genaiperf perf/service/dynamicgrpc perf/service/openai perf/service/tfserving perf/service/torchserve server cmd/cli/perf/run perf/trace",
 	"cmd/cli/library":             "cmd/cli/process server/backend/onnx",
 	"cmd/cli/perf/run":            "cmd/cli/process cmd/cli/flags perf/offline perf/offline/rows pkg/client pkg/ui",
@@ -113,7 +113,7 @@ var mayImport = map[string]string{
 	"server/backend":              "server/backend/metric server/infer pkg/kserve pkg/inferencepb pkg/tensor",
 	"server/backend/builtin":      "server/backend server/infer pkg/inferencepb pkg/kserve pkg/tensor pkg/modelconfig pkg/modelconfig/requirement",
 	"server/backend/onnx":         "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/requirement",
-	"server/backend/child":        "server/backend pkg/nonblock",
+	"server/backend/child":        "server/backend pkg/nonblock pkg/tensor",
 	"server/backend/metric":       "",
 	"server/backend/python":       "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson pkg/modelconfig/requirement",
 	"server/backend/python/env":   "",
@@ -218,6 +218,9 @@ var mayImport = map[string]string{
 	"server/store/remote/signature":  "",
 	"server/store/remote/unpack":     "server/store/remote",
 	"server/store/remote/webget":     "server/store/remote server/store/remote/web",
+	"server/backend/isolated":        "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
+	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
+	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",
 }
 
 // testsImport is the import table of the packages that are for tests only. No other package

@@ -20,6 +20,9 @@ import (
 
 // Main runs the command line and returns the exit code.
 func Main(p process.Process) int {
+	if serve.IsIsolatedModel(p.Args) {
+		return serve.RunIsolatedModel(p)
+	}
 	if programName(p.Args) == "serve" {
 		var err error
 		if p, err = serve.InContainer(p); err != nil {

@@ -51,6 +51,9 @@ func (b *Buffer) Bytes() []byte { return b.data }
 // Len returns the number of bytes.
 func (b *Buffer) Len() int { return len(b.data) }
 
+// Owner returns the owner, by which an owner recognizes its buffers.
+func (b *Buffer) Owner() Owner { return b.owner }
+
 // Stable reports whether C code may keep the address for longer than one call.
 func (b *Buffer) Stable() bool { return b.stable }
 

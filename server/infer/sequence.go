@@ -73,6 +73,9 @@ func (r *Request) InputNear(i int, name string) *kserve.Tensor {
 // sequences calls it.
 func (r *Request) AllowReschedule() { r.Membership.iterative = true }
 
+// MayReschedule reports whether backends may reschedule the request.
+func (r *Request) MayReschedule() bool { return r.Membership.iterative }
+
 // Reschedule makes the request run again in a later batch. A backend calls it during
 // Execute instead of sending the final response. After an error the backend must still
 // answer.

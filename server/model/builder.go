@@ -65,6 +65,11 @@ type Options struct {
 	Metrics    *metric.Registry
 	// Phases records how long the phases of loads take; nil: nothing does.
 	Phases *loadphase.Recorder
+	// Isolation runs the models of backends in child processes; nil: this program cannot.
+	// Isolate does so for all models whose configuration does not say; a backend with
+	// processes of its own stays as it is.
+	Isolation Isolation
+	Isolate   bool
 	// Stats configure the counters of the versions.
 	Stats stats.Options
 }

@@ -33,6 +33,9 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	if err := checkFiles(v.dir, config.GetDefaultModelFilename()); err != nil {
 		return err
 	}
+	if chosen, err = b.isolate(chosen, &config); err != nil {
+		return err
+	}
 	spec := b.spec(v, &config, s, chosen.settings)
 	if err := b.complete(ctx, chosen.Backend, &config, spec); err != nil {
 		return err

@@ -16,7 +16,6 @@ import (
 	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server"
-	"triton/server/backend/onnx"
 	"triton/server/infer"
 )
 
@@ -88,14 +87,12 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 		e.Address, e.Port = "127.0.0.1", 0
 	}
 	o.Repositories = append(set.paths, write(t, set.models))
-	o.Backends = server.NewBackends(onnx.Search{
-		Getenv:    os.Getenv, //nolint:forbidigo // the environment names the library
-		Directory: root(),
-	})
+	o.Backends = backends()
 	o.Log = logger(t)
 	for _, change := range set.change {
 		change(&o)
 	}
+	isolate(&o)
 	in, err := server.New(o)
 	if err != nil {
 		return nil, err

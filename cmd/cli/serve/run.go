@@ -46,6 +46,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 		opts.Log.Warn(fmt.Sprintf("models for ONNX Runtime will not be served: %s", err))
 	}
 	opts.Backends = server.NewBackends(search)
+	opts.Isolation.Program = o.isolatedProgram()
 	opts.CUDA = openCUDA(p, &opts)
 	opts.GPUs = devices.Environment(p, opts.CUDA)
 	var s *server.Server

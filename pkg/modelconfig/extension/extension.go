@@ -42,6 +42,13 @@ const (
 	keyPin       = "on_demand_pin"
 	keyKeepAlive = "on_demand_keep_alive_seconds"
 	keyPriority  = "on_demand_priority"
+
+	keyIsolation        = "isolation"
+	keyIsolationMemory  = "isolation_memory_limit_bytes"
+	keyIsolationCPUs    = "isolation_cpus"
+	keyIsolationThreads = "isolation_threads"
+	keyIsolationNice    = "isolation_nice"
+	keyIsolationExecute = "isolation_execute_limit_milliseconds"
 )
 
 // Keys returns all parameters of this package.
@@ -50,6 +57,7 @@ func Keys() []string {
 		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
 		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute, keyTraffic,
 		keyPin, keyKeepAlive, keyPriority,
+		keyIsolation, keyIsolationMemory, keyIsolationCPUs, keyIsolationThreads, keyIsolationNice, keyIsolationExecute,
 	}
 }
 
@@ -84,6 +92,7 @@ func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 		Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process(), Traffic: r.traffic(),
 		Residency: r.residency(),
 	}
+	_ = r.isolation()
 	return s, r.found
 }
 

@@ -44,7 +44,7 @@ func (r *reader) process() *Process {
 	return &Process{
 		Requirements: r.requirements(),
 		Memory:       r.number(keyMemory, minMemory, 1<<50),
-		CPUs:         r.processors(),
+		CPUs:         r.processors(keyCPUs),
 		Threads:      int(r.number(keyThreads, 1, maxThreads)),
 		Nice:         int(r.number(keyNice, 0, maxNice)),
 		Execute:      time.Duration(r.number(keyExecute, 1, maxExecute.Milliseconds())) * time.Millisecond,
@@ -74,8 +74,8 @@ func (r *reader) number(key string, least, most int64) int64 {
 }
 
 // processors returns a list of processors such as "0-3,8".
-func (r *reader) processors() []int {
-	text, ok := r.text(keyCPUs)
+func (r *reader) processors(key string) []int {
+	text, ok := r.text(key)
 	if !ok {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (r *reader) processors() []int {
 			b, err = strconv.ParseUint(last, 10, 16)
 		}
 		if err != nil || b < a || b > maxCPU {
-			r.add(keyCPUs, "", "'%s' is not a list of processors such as 0-3,8, from 0 to %d", text, maxCPU)
+			r.add(key, "", "'%s' is not a list of processors such as 0-3,8, from 0 to %d", text, maxCPU)
 			return nil
 		}
 		for n := a; n <= b; n++ {

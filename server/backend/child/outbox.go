@@ -16,6 +16,7 @@ var errFull = errors.New("it does not read its event channel")
 // frames that wait are sent by a goroutine.
 type outbox struct {
 	conn    *Conn
+	attempt attempt
 	writing sync.WaitGroup
 
 	mu struct {
@@ -29,6 +30,7 @@ type outbox struct {
 
 func (o *outbox) init(c *Conn) {
 	o.conn = c
+	o.attempt.init(c.to)
 	o.mu.room = sync.NewCond(&o.mu)
 }
 
@@ -55,7 +57,7 @@ func (o *outbox) post(m *Message, mayWait bool) error {
 	}
 	o.mu.busy = true
 	o.mu.Unlock()
-	n := o.try(m.buf)
+	n := o.attempt.try(m.buf)
 	o.mu.Lock()
 	if n < len(m.buf) {
 		o.mu.buf = slices.Concat(m.buf[n:], o.mu.buf)
@@ -92,6 +94,15 @@ func (o *outbox) write() {
 func (o *outbox) shut() {
 	o.mu.closed, o.mu.buf = true, nil
 	o.mu.room.Broadcast()
+}
+
+// flush waits until nothing waits.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.mu.busy && !o.mu.closed {
+		o.mu.room.Wait()
+	}
 }
 
 // close is called when the connection is closed. It waits for the goroutine.

@@ -38,6 +38,9 @@ func (b *Backend) Shipped() backend.Set {
 // Replaceable reports whether a backend in the backend directory takes its place.
 func (r *Runtime) Replaceable() bool { return r.shipped != "" }
 
+// OwnsProcesses marks the backend as one whose models run in processes of their own.
+func (*Runtime) OwnsProcesses() {}
+
 // SettingsOf returns the backend whose settings apply.
 func (r *Runtime) SettingsOf() string { return Name }
 

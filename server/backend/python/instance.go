@@ -25,8 +25,8 @@ type instance struct {
 	sent    []uint32 // the blocks of the batch that runs
 	results []result // of it
 	text    []byte
-	guard   guard
-	limit   *deadline // of a call of execute
+	guard   *child.Guard
+	limit   *child.Deadline // of a call of execute
 }
 
 var (
@@ -37,8 +37,8 @@ var (
 
 func newInstance(m *model, c *process) *instance {
 	in := &instance{model: m, child: c, events: c.events, ended: make(chan struct{})}
-	in.guard.end = c.process.Kill
-	in.limit = newDeadline(m.executeLimit, func() {
+	in.guard = child.NewGuard(c.process.Kill)
+	in.limit = child.NewDeadline(m.executeLimit, func() {
 		c.process.Fail("execute took longer than " + m.executeLimit.String() + " (python_execute_limit_milliseconds)")
 	})
 	go func() {
@@ -74,12 +74,12 @@ func (in *instance) Broken() <-chan error {
 
 // Execute sends a batch to the child and its answers to the clients.
 func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
-	in.guard.enter(ctx)
-	defer in.guard.leave()
+	in.guard.Enter(ctx)
+	defer in.guard.Leave()
 	first := in.events.add(b.Requests, in.model.decoupled)
-	in.limit.begin()
+	in.limit.Begin()
 	err := in.execute(b, first)
-	in.limit.end()
+	in.limit.End()
 	if err != nil {
 		in.events.discard(first, len(b.Requests))
 	}
@@ -191,7 +191,7 @@ func (in *instance) violated(err error) error {
 
 // Close runs finalize and ends the child.
 func (in *instance) Close() error {
-	in.guard.close()
+	in.guard.Close()
 	err := in.child.end(in.model.settings.stop)
 	<-in.ended
 	in.events.free()

@@ -52,6 +52,9 @@ func New() *Backend {
 	return b
 }
 
+// OwnsProcesses marks the backend as one whose models run in processes of their own.
+func (*Backend) OwnsProcesses() {}
+
 // SharedMemory returns the size in bytes of the memory that the server shares with the processes
 // of all Python models, and the part of it that tensors use.
 func (b *Backend) SharedMemory() (total, used int64) {

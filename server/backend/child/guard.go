@@ -1,13 +1,13 @@
-package python
+package child
 
 import (
 	"context"
 	"sync"
 )
 
-// guard calls a function if a context is cancelled between enter and leave. Batches that
+// Guard calls a function if a context is cancelled between Enter and Leave. Batches that
 // run with the same context, as those of an instance do, register it once.
-type guard struct {
+type Guard struct {
 	end func()
 
 	mu struct {
@@ -18,8 +18,11 @@ type guard struct {
 	}
 }
 
-// enter begins a batch.
-func (g *guard) enter(ctx context.Context) {
+// NewGuard returns a Guard that calls end.
+func NewGuard(end func()) *Guard { return &Guard{end: end} }
+
+// Enter begins a batch.
+func (g *Guard) Enter(ctx context.Context) {
 	g.mu.Lock()
 	known := g.mu.done == ctx.Done()
 	g.mu.running = true
@@ -32,8 +35,8 @@ func (g *guard) enter(ctx context.Context) {
 }
 
 // watch registers a context in place of the one before.
-func (g *guard) watch(ctx context.Context) {
-	g.close()
+func (g *Guard) watch(ctx context.Context) {
+	g.Close()
 	done := ctx.Done()
 	g.mu.Lock()
 	g.mu.done = done
@@ -44,7 +47,7 @@ func (g *guard) watch(ctx context.Context) {
 	g.mu.Unlock()
 }
 
-func (g *guard) cancelled(done <-chan struct{}) {
+func (g *Guard) cancelled(done <-chan struct{}) {
 	g.mu.Lock()
 	running := g.mu.running && g.mu.done == done
 	g.mu.Unlock()
@@ -53,15 +56,15 @@ func (g *guard) cancelled(done <-chan struct{}) {
 	}
 }
 
-// leave ends a batch.
-func (g *guard) leave() {
+// Leave ends a batch.
+func (g *Guard) Leave() {
 	g.mu.Lock()
 	g.mu.running = false
 	g.mu.Unlock()
 }
 
-// close ends the registration.
-func (g *guard) close() {
+// Close ends the registration.
+func (g *Guard) Close() {
 	g.mu.Lock()
 	stop := g.mu.stop
 	g.mu.done, g.mu.stop = nil, nil

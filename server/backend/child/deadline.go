@@ -1,38 +1,39 @@
-package python
+package child
 
 import (
 	"sync"
 	"time"
 )
 
-// deadline calls a function when the time between begin and end exceeds a limit. The nil
-// deadline has no limit.
-type deadline struct {
+// Deadline calls a function when the time between Begin and End exceeds a limit. The nil
+// Deadline has no limit.
+type Deadline struct {
 	limit    time.Duration
 	exceeded func()
 
 	mu struct {
 		sync.Mutex
-		at    time.Time // zero between end and begin
+		at    time.Time // zero between End and Begin
 		timer *time.Timer
 	}
 }
 
-// newDeadline returns a deadline; nil if limit is 0.
-func newDeadline(limit time.Duration, exceeded func()) *deadline {
+// NewDeadline returns a Deadline; nil if limit is 0.
+func NewDeadline(limit time.Duration, exceeded func()) *Deadline {
 	if limit == 0 {
 		return nil
 	}
-	return &deadline{limit: limit, exceeded: exceeded}
+	return &Deadline{limit: limit, exceeded: exceeded}
 }
 
-func (d *deadline) begin() {
+// Begin begins a call.
+func (d *Deadline) Begin() {
 	if d != nil {
 		d.start()
 	}
 }
 
-func (d *deadline) start() {
+func (d *Deadline) start() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.at = time.Now().Add(d.limit)
@@ -44,7 +45,7 @@ func (d *deadline) start() {
 }
 
 // check runs on the timer, perhaps late: then it belongs to a call that has ended.
-func (d *deadline) check() {
+func (d *Deadline) check() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.mu.at.IsZero() && !time.Now().Before(d.mu.at) {
@@ -52,13 +53,14 @@ func (d *deadline) check() {
 	}
 }
 
-func (d *deadline) end() {
+// End ends it.
+func (d *Deadline) End() {
 	if d != nil {
 		d.stop()
 	}
 }
 
-func (d *deadline) stop() {
+func (d *Deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.at = time.Time{}

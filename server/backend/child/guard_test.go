@@ -1,4 +1,4 @@
-package python
+package child
 
 import (
 	"context"
@@ -12,30 +12,30 @@ import (
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{}, 10)
-	g := guard{end: func() { ended <- struct{}{} }}
+	g := NewGuard(func() { ended <- struct{}{} })
 	ctx, cancel := context.WithCancel(t.Context())
 	for range 2 {
-		g.enter(ctx)
-		g.leave()
+		g.Enter(ctx)
+		g.Leave()
 	}
-	g.enter(ctx)
+	g.Enter(ctx)
 	cancel()
 	<-ended
-	g.leave()
-	g.enter(ctx)
+	g.Leave()
+	g.Enter(ctx)
 	<-ended
-	g.leave()
+	g.Leave()
 
 	earlier, cancelEarlier := context.WithCancel(t.Context())
-	g.enter(earlier)
-	g.leave()
+	g.Enter(earlier)
+	g.Leave()
 	later, cancelLater := context.WithCancel(t.Context())
-	g.enter(later)
+	g.Enter(later)
 	cancelEarlier()
-	g.leave()
+	g.Leave()
 	cancelLater()
-	g.enter(t.Context())
-	g.leave()
-	g.close()
+	g.Enter(t.Context())
+	g.Leave()
+	g.Close()
 	require.Empty(t, ended)
 }

@@ -1,0 +1,158 @@
+package isolated
+
+import (
+	"os"
+	"sync"
+
+	"triton/pkg/status"
+	"triton/pkg/tensor"
+	"triton/server/backend/child"
+	"triton/server/backend/isolated/wire"
+)
+
+// place makes an input available to the child. Only an input that is not in the memory file is
+// copied.
+func (s *session) place(d *tensor.Data) (wire.Place, error) {
+	n := d.Len()
+	if at, ok := s.memory.Find(d); ok {
+		number := s.blocks.Add(d.Segment(0).Buffer.Retain())
+		return wire.Place{Block: number, At: uint64(at), Size: uint64(n)}, nil
+	}
+	b, at := s.memory.Allocate(n)
+	if b == nil {
+		return wire.Place{}, wire.ErrNoMemory(n)
+	}
+	if !tensor.CopyShared(b.Bytes(), d) { // a client has shrunk its region
+		b.Release()
+		return wire.Place{}, status.New(status.InvalidArg, "the shared memory of an input became smaller than it was")
+	}
+	s.pool.CopiedToModel(n)
+	return wire.Place{Block: s.blocks.Add(b), At: uint64(at), Size: uint64(n)}, nil
+}
+
+// Data returns an output in the child's memory. It refers to the memory until it is released;
+// then the child may use the memory again.
+func (s *session) Data(p wire.Place) (tensor.Data, error) {
+	d, ok := s.blocks.SliceAt(p.Block, p.At, p.Size)
+	if !ok {
+		return tensor.Data{}, status.New(status.Internal, "an output of model '%s' is outside of its memory", s.name)
+	}
+	if p.Lease == 0 {
+		return d, nil
+	}
+	l := leases.Get().(*lease)
+	l.session, l.number, l.of = s, p.Lease, d.Segment(0)
+	l.buffer.Init(l.of.Bytes(), true, l)
+	return tensor.NewData(&l.buffer), nil
+}
+
+// Keep copies an output out of a frame.
+func (s *session) Keep(b []byte) (tensor.Data, error) {
+	to, err := s.pool.TryGet(len(b))
+	if err != nil {
+		return tensor.Data{}, status.New(status.Internal, "no memory for an output of %d bytes: %w", len(b), err)
+	}
+	copy(to.Bytes(), b)
+	s.pool.CopiedToClient(len(b))
+	return tensor.NewData(to), nil
+}
+
+// Name returns the configuration's string for a name that it has, so that nothing is
+// allocated.
+func (s *session) Name(b []byte) string {
+	if known, ok := s.names[string(b)]; ok {
+		return known
+	}
+	return string(b)
+}
+
+// lease is an output that the server uses.
+type lease struct {
+	buffer  tensor.Buffer
+	session *session
+	number  uint32
+	of      tensor.Segment // holds a reference
+}
+
+var _ tensor.Sharer = (*lease)(nil)
+
+var leases = sync.Pool{New: func() any { return &lease{} }}
+
+// Free returns the output to the child.
+func (l *lease) Free(*tensor.Buffer) {
+	s, number, n := l.session, l.number, l.of.N
+	l.of.Buffer.Release()
+	l.session, l.of = nil, tensor.Segment{}
+	leases.Put(l)
+	s.giveBack(number, n)
+}
+
+// Shared returns where another child can map the output.
+func (l *lease) Shared(*tensor.Buffer) (*os.File, int64, bool) {
+	file, offset, ok := l.of.Buffer.Shared()
+	return file, offset + int64(l.of.Off), ok
+}
+
+// Outputs are returned with the next batch, or at once if so many wait.
+const (
+	maxReturns     = 64
+	maxReturnBytes = 8 << 20
+)
+
+// giveBack returns an output to the child.
+func (s *session) giveBack(number uint32, n int) {
+	s.mu.Lock()
+	s.mu.returns = append(s.mu.returns, number)
+	s.mu.returnBytes += n
+	many := len(s.mu.returns) >= maxReturns || s.mu.returnBytes >= maxReturnBytes
+	s.mu.Unlock()
+	if many {
+		var m child.Message
+		s.putReturns(m.Begin(wire.Return))
+		_ = s.process.Post(&m) // the body is short
+	}
+}
+
+// putReturns writes the outputs to return.
+func (s *session) putReturns(m *child.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.Uint32(uint32(len(s.mu.returns)))
+	for _, n := range s.mu.returns {
+		m.Uint32(n)
+	}
+	s.mu.returns, s.mu.returnBytes = s.mu.returns[:0], 0
+}
+
+// grant answers a child that asks for memory. Block 0 means that there is none.
+func (s *session) grant(r *child.Reader) {
+	question, size := r.Uint32(), r.Uint64()
+	if r.Err() != nil {
+		return
+	}
+	var number uint32
+	b, at := s.memory.AllocateZeroed(int(min(size, maxGrant)))
+	if b != nil {
+		number = s.blocks.Add(b)
+	}
+	m := s.out.Begin(wire.Block)
+	m.Uint32(question)
+	m.Uint32(number)
+	m.Uint64(uint64(at))
+	m.Uint64(size)
+	_ = s.process.Post(m) // the body is short
+}
+
+// maxGrant bounds the sizes that children request, so that they fit into an int.
+const maxGrant = 1 << 62
+
+// released reads the blocks that the child gives back.
+func (s *session) released(r *child.Reader) {
+	for range r.Uint32() {
+		number := r.Uint32()
+		if r.Err() != nil {
+			return
+		}
+		s.blocks.Drop(number)
+	}
+}

@@ -1,0 +1,124 @@
+package isolated
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/status"
+	"triton/server/backend"
+	"triton/server/backend/isolated/wire"
+)
+
+// closeLimit bounds how long the backend of a child may take to close an instance or the
+// model.
+const closeLimit = 30 * time.Second
+
+// model is a model version. Its child runs all its instances; after the end of a child the
+// first instance that is replaced starts the next one.
+type model struct {
+	backend   *isolated
+	spec      backend.Spec
+	question  []byte // of the load
+	decoupled bool
+
+	mu      sync.Mutex
+	current *session // nil after Close
+	closed  bool
+}
+
+var (
+	_ backend.Model          = (*model)(nil)
+	_ backend.MemoryReporter = (*model)(nil)
+)
+
+// session returns the child that runs, or starts one and loads the model in it.
+func (m *model) session(ctx context.Context) (*session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, status.New(status.Unavailable, "model '%s' is closed", m.spec.Name)
+	}
+	if m.current != nil && !m.current.hasEnded() {
+		return m.current, nil
+	}
+	s, err := m.backend.start(ctx, m.spec)
+	if err != nil {
+		return nil, err
+	}
+	s.decoupled = m.decoupled
+	if _, err := s.ask(ctx, wire.Load, m.question); err != nil {
+		s.kill()
+		return nil, err
+	}
+	m.current = s
+	return s, nil
+}
+
+// NewInstance makes an instance in the child.
+func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
+	group, err := proto.Marshal(at.Group)
+	if err != nil {
+		return nil, err
+	}
+	place, err := json.Marshal(wire.Placement{
+		Name: at.Name, Kind: int32(at.Kind), Device: at.Device, Group: group, Instances: at.Instances,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in := s.addInstance(m, at.Name)
+	text, err := s.ask(ctx, wire.NewInstance, append(binary.LittleEndian.AppendUint32(nil, in.number), place...))
+	if err != nil {
+		s.removeInstance(in)
+		return nil, err
+	}
+	var made wire.Made
+	if err := json.Unmarshal(text, &made); err != nil {
+		return nil, s.violated(err)
+	}
+	if made.Checks {
+		return checked{in}, nil
+	}
+	return in, nil
+}
+
+// Memory returns the memory that only the child has: that of the model and of the program
+// around it. It returns to the system when the child ends.
+func (m *model) Memory() []backend.Memory {
+	m.mu.Lock()
+	s := m.current
+	m.mu.Unlock()
+	if s == nil || s.hasEnded() {
+		return nil
+	}
+	n := residentBytes(s.process.PID())
+	if n == 0 {
+		return nil
+	}
+	return []backend.Memory{{Kind: "CPU", Bytes: n}}
+}
+
+// Close closes the model and ends the child.
+func (m *model) Close() error {
+	m.mu.Lock()
+	s := m.current
+	m.current, m.closed = nil, true
+	m.mu.Unlock()
+	if s == nil || s.hasEnded() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	_, err := s.ask(ctx, wire.Finalize, nil)
+	s.stop()
+	return err
+}

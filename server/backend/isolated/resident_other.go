@@ -1,0 +1,5 @@
+//go:build !linux
+
+package isolated
+
+func residentBytes(int) uint64 { return 0 }

@@ -1,0 +1,21 @@
+package server
+
+import (
+	"fmt"
+
+	"triton/pkg/tensor"
+)
+
+// newPool returns the pool of tensor memory. If all models are isolated, their processes can
+// map it, so that inputs are not copied.
+func newPool(o Options) *tensor.Pool {
+	if !o.Isolation.All {
+		return tensor.NewPool()
+	}
+	source, err := tensor.NewMemfd()
+	if err != nil {
+		o.Log.Warn(fmt.Sprintf("inputs are copied to isolated models, because there is no memory that processes can share: %s", err))
+		return tensor.NewPool()
+	}
+	return tensor.NewPoolOf(tensor.PoolOptions{Source: source})
+}
