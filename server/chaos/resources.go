@@ -1,0 +1,138 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Resources counts what a server holds, by kind.
+type Resources map[string]int
+
+// slack is how many more there may be at the end: connections that close, and caches of the
+// runtime.
+var slack = Resources{"goroutines": 4, "descriptors": 2}
+
+// String lists the kinds in order.
+func (r Resources) String() string {
+	var all []string
+	for _, k := range slices.Sorted(maps.Keys(r)) {
+		all = append(all, fmt.Sprintf("%s %d", k, r[k]))
+	}
+	return strings.Join(all, ", ")
+}
+
+// resources reads what the server holds now. The pool of tensor memory is counted in bytes.
+func (w *world) resources(ctx context.Context) (Resources, error) {
+	r := Resources{}
+	profile, err := get(ctx, "http://"+w.Profile+"/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	if _, err := fmt.Sscanf(profile, "goroutine profile: total %d", &n); err != nil {
+		return nil, fmt.Errorf("the profile of goroutines: %w", err)
+	}
+	r["goroutines"] = n
+	metrics, err := get(ctx, "http://"+w.Metrics+"/metrics")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(metrics) {
+		var used float64
+		for kind, name := range map[string]string{"pool bytes": "nv_pinned_memory_pool_used_bytes", "python bytes": "triton_python_shared_memory_used_bytes"} {
+			if rest, ok := strings.CutPrefix(line, name+" "); ok {
+				fmt.Sscan(rest, &used)
+				r[kind] = int(used)
+			}
+		}
+	}
+	proc := fmt.Sprintf("/proc/%d", w.PID)
+	for kind, pattern := range map[string]string{"descriptors": proc + "/fd/*", "temporary files": w.Temp + "/*", "shared memory files": "/dev/shm/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		r[kind] = len(found)
+	}
+	r["children"] = len(w.children())
+	return r, nil
+}
+
+// children returns the process IDs of the server's children.
+func (w *world) children() []string {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", w.PID))
+	var all []string
+	for _, path := range tasks {
+		text, _ := os.ReadFile(path) // the thread may have ended
+		all = append(all, strings.Fields(string(text))...)
+	}
+	return all
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// idle returns what the server holds when nothing has changed for a second.
+func (w *world) idle(ctx context.Context) (Resources, error) {
+	w.admin.close()
+	var err error
+	if w.admin, err = connect(w.Server); err != nil {
+		return nil, err
+	}
+	last, err := w.resources(ctx)
+	for same, tries := 0, 0; err == nil && same < 10 && tries < 200; tries++ {
+		time.Sleep(100 * time.Millisecond)
+		var now Resources
+		now, err = w.resources(ctx)
+		if same++; !maps.Equal(last, now) {
+			same = 0
+		}
+		last = now
+	}
+	return last, err
+}
+
+// settle waits until the server holds no more than before, and returns what is too much.
+func (w *world) settle(ctx context.Context, before Resources) (leaks []string, _, after Resources) {
+	w.admin.close()
+	for range 200 {
+		var err error
+		if after, err = w.resources(ctx); err != nil {
+			return []string{err.Error()}, before, after
+		}
+		leaks = nil
+		for kind, n := range after {
+			if n > before[kind]+slack[kind] {
+				leaks = append(leaks, fmt.Sprintf("%s: %d before, %d after", kind, before[kind], n))
+			}
+		}
+		if len(leaks) == 0 {
+			return nil, before, after
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if profile, err := get(ctx, "http://"+w.Profile+"/debug/pprof/goroutine?debug=1"); err == nil && after["goroutines"] > before["goroutines"]+slack["goroutines"] {
+		leaks = append(leaks, profile)
+	}
+	return leaks, before, after
+}
