@@ -17,6 +17,22 @@ var kinds = []struct {
 	kind
 }{
 	{"update", update{}},
+	{"same", same{}},
+	{"broken config", brokenConfig{}},
+	{"broken file", brokenFile{}},
+	{"half-written", halfWritten{}},
+	{"new version", newVersion{}},
+	{"version removed", versionRemoved{}},
+	{"unload", unload{}},
+	{"race", race{}},
+	{"folder", folder{}},
+	{"override", override{}},
+	{"instances", instances{}},
+	{"kill", kill{}},
+	{"log settings", logSettings{}},
+	{"trace settings", traceSettings{}},
+	{"cancel", cancels{}},
+	{"slow reader", slowReader{}},
 }
 
 // deadline is the time in which the server must have made a change: a poll, and loads on a

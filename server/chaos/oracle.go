@@ -24,6 +24,7 @@ type history struct {
 	editions map[int64]*content
 	newest   map[int]spans // versions that may answer a request without a version
 	absent   map[int]spans // versions whose requests may fail; 0 is all
+	changing spans         // when content may have been replaced
 	listed   []int         // versions that clients ask for
 }
 
@@ -77,6 +78,7 @@ func (o *oracle) may(x *subject, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	h := o.of(x.Name)
+	h.changing.open(at)
 	versions := x.selects(keys(x.current))
 	for _, v := range versions {
 		h.edition(x.current[v], v).open(at)
@@ -91,6 +93,7 @@ func (o *oracle) mayOther(x *subject, version int, edition int64, at time.Time) 
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	h := o.of(x.Name)
+	h.changing.open(at)
 	h.edition(edition, version).open(at)
 	open(h.newest, version, at)
 }
@@ -120,6 +123,7 @@ func (o *oracle) gone(x *subject, at time.Time) {
 
 func (o *oracle) only(x *subject, versions []int, editions map[int]int64, at time.Time) {
 	h := o.of(x.Name)
+	h.changing.close(at)
 	kept := map[int64]bool{}
 	for _, v := range versions {
 		kept[editions[v]] = true
@@ -183,6 +187,7 @@ type answer struct {
 	version        int
 	edition        int64
 	sent, received time.Time
+	goesOn         bool // the request continues a sequence
 	err            error
 }
 
@@ -196,6 +201,9 @@ func (o *oracle) judge(a answer) string {
 		source = o.of(a.source)
 	}
 	if a.err != nil {
+		if a.goesOn && h.changing.meets(a.sent, a.received) { // the end of a version ends its sequences
+			return "failed"
+		}
 		if h.absent[0].meets(a.sent, a.received) || a.asked != 0 && h.absent[a.asked].meets(a.sent, a.received) || source.absent[0].meets(a.sent, a.received) {
 			return "failed"
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -55,15 +56,29 @@ func (w *world) resources(ctx context.Context) (Resources, error) {
 		}
 	}
 	proc := fmt.Sprintf("/proc/%d", w.PID)
-	for kind, pattern := range map[string]string{"descriptors": proc + "/fd/*", "temporary files": w.Temp + "/*", "shared memory files": "/dev/shm/*"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			return nil, err
-		}
-		r[kind] = len(found)
+	open, err := os.ReadDir(proc + "/fd")
+	if err != nil {
+		return nil, err
 	}
-	r["children"] = len(w.children())
+	children := w.children()
+	r["descriptors"], r["children"], r["temporary files"] = len(open), len(children), len(w.temporary())
+	for _, pid := range append(children, fmt.Sprint(w.PID)) {
+		maps, _ := os.ReadFile("/proc/" + pid + "/maps") // a child may have ended
+		r["shared memory files"] += strings.Count(string(maps), "/dev/shm/")
+	}
 	return r, nil
+}
+
+// temporary returns the server's temporary files.
+func (w *world) temporary() []string {
+	var all []string
+	_ = filepath.WalkDir(w.Temp, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() { // a folder may just have been removed
+			all = append(all, path)
+		}
+		return nil
+	})
+	return all
 }
 
 // children returns the process IDs of the server's children.
@@ -92,24 +107,26 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(text), err
 }
 
-// idle returns what the server holds when nothing has changed for a second.
+// idle returns the most that the server holds during a second without requests.
 func (w *world) idle(ctx context.Context) (Resources, error) {
 	w.admin.close()
 	var err error
 	if w.admin, err = connect(w.Server); err != nil {
 		return nil, err
 	}
-	last, err := w.resources(ctx)
-	for same, tries := 0, 0; err == nil && same < 10 && tries < 200; tries++ {
+	most := Resources{}
+	time.Sleep(time.Second)
+	for range 10 {
 		time.Sleep(100 * time.Millisecond)
-		var now Resources
-		now, err = w.resources(ctx)
-		if same++; !maps.Equal(last, now) {
-			same = 0
+		now, err := w.resources(ctx)
+		if err != nil {
+			return nil, err
 		}
-		last = now
+		for kind, n := range now {
+			most[kind] = max(most[kind], n)
+		}
 	}
-	return last, err
+	return most, nil
 }
 
 // settle waits until the server holds no more than before, and returns what is too much.
@@ -131,6 +148,7 @@ func (w *world) settle(ctx context.Context, before Resources) (leaks []string, _
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	leaks = append(leaks, "temporary files: "+strings.Join(w.temporary(), " "))
 	if profile, err := get(ctx, "http://"+w.Profile+"/debug/pprof/goroutine?debug=1"); err == nil && after["goroutines"] > before["goroutines"]+slack["goroutines"] {
 		leaks = append(leaks, profile)
 	}

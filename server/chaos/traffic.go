@@ -162,11 +162,10 @@ func (c *caller) sequence(ctx, until context.Context) {
 		r := request(c.m, 0, id, []int64{value})
 		r.Sequence = client.Sequence{ID: corr, Start: i == 0, End: i == length-1}
 		limited, cancel := context.WithTimeout(ctx, patience)
-		sent := time.Now()
 		resp, err := c.client().Infer(limited, r)
 		cancel()
-		// A sequence stays on the version that it began on, so that may answer until its end.
-		a := answer{model: c.m.Name, sent: begun, received: time.Now(), err: err}
+		// A sequence stays on the instances that it began on, so they may answer until its end.
+		a := answer{model: c.m.Name, sent: begun, received: time.Now(), goesOn: i > 0, err: err}
 		if err == nil {
 			if a.version, a.edition, err = read(c.m, id, []int64{sum}, resp); err != nil {
 				c.w.oracle.wrongf("%s: sequence %d, request %d: %v", c.name, corr, i, err)
@@ -176,13 +175,11 @@ func (c *caller) sequence(ctx, until context.Context) {
 			}
 			first = a.edition
 		}
-		a.sent = begun
 		if a.err != nil {
 			c.judge(a)
 			return // the rest of the sequence has no place
 		}
 		c.judge(a)
-		_ = sent
 		c.pause(until)
 	}
 }
