@@ -32,8 +32,9 @@ func (cancels) play(e *episode) error {
 			c = conn.grpc
 		}
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(e.ctx, delay)
+			ctx, cancel := context.WithCancel(e.ctx)
 			defer cancel()
+			defer time.AfterFunc(delay, cancel).Stop()
 			e.tally.sent.Add(1)
 			a := e.ask(ctx, c, e.x.Model, 0, fmt.Sprintf("cancel-%d", i), []int64{value})
 			switch verdict := e.oracle.judge(a); {

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -19,23 +18,28 @@ func (kill) applies(m Model, _ Control) bool { return m.kind == "python" }
 
 func (kill) play(e *episode) error {
 	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT}
-	pids := e.processes()
-	if len(pids) == 0 {
-		return errors.New("the model has no process")
+	versions := e.x.selects(keys(e.x.current))
+	var pids []int
+	err := e.eventually("each version has one process", func() bool { // those of former versions may be ending
+		pids = e.processes()
+		return len(pids) == len(versions)
+	})
+	if err != nil {
+		return err
 	}
 	pid := pids[e.rng.IntN(len(pids))]
 	e.oracle.fails(e.x, 0, time.Now())
 	if err := syscall.Kill(pid, signals[e.rng.IntN(len(signals))]); err != nil {
 		return err
 	}
-	err := e.eventually("the process is replaced", func() bool {
+	err = e.eventually("the process is replaced", func() bool {
 		now := e.processes()
 		return len(now) == len(pids) && !slices.Contains(now, pid)
 	})
 	if err != nil {
 		return err
 	}
-	for _, v := range e.x.selects(keys(e.x.current)) {
+	for _, v := range versions {
 		want := e.x.current[v]
 		if err := e.eventually(fmt.Sprintf("version %d serves", v), func() bool { a := e.probe(v); return a.err == nil && a.edition == want }); err != nil {
 			return err

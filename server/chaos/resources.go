@@ -21,6 +21,10 @@ type Resources map[string]int
 // runtime.
 var slack = Resources{"goroutines": 4, "descriptors": 2}
 
+// cacheEntry is what the pool gives the response cache for an answer of onnx_cached. The cache
+// keeps answers of former editions until it is full.
+const cacheEntry = 256
+
 // String lists the kinds in order.
 func (r Resources) String() string {
 	var all []string
@@ -30,7 +34,8 @@ func (r Resources) String() string {
 	return strings.Join(all, ", ")
 }
 
-// resources reads what the server holds now. The pool of tensor memory is counted in bytes.
+// resources reads what the server holds now. The pool of tensor memory is counted
+// in bytes, without those of the response cache.
 func (w *world) resources(ctx context.Context) (Resources, error) {
 	r := Resources{}
 	profile, err := get(ctx, "http://"+w.Profile+"/debug/pprof/goroutine?debug=1")
@@ -48,13 +53,15 @@ func (w *world) resources(ctx context.Context) (Resources, error) {
 	}
 	for line := range strings.Lines(metrics) {
 		var used float64
-		for kind, name := range map[string]string{"pool bytes": "nv_pinned_memory_pool_used_bytes", "python bytes": "triton_python_shared_memory_used_bytes"} {
+		for kind, name := range map[string]string{"pool bytes": "nv_pinned_memory_pool_used_bytes", "python bytes": "triton_python_shared_memory_used_bytes", "cache entries": "nv_cache_num_entries"} {
 			if rest, ok := strings.CutPrefix(line, name+" "); ok {
 				fmt.Sscan(rest, &used)
 				r[kind] = int(used)
 			}
 		}
 	}
+	r["pool bytes"] -= r["cache entries"] * cacheEntry
+	delete(r, "cache entries")
 	proc := fmt.Sprintf("/proc/%d", w.PID)
 	open, err := os.ReadDir(proc + "/fd")
 	if err != nil {

@@ -56,12 +56,16 @@ func (e *episode) remove(version int) error {
 	if err := os.Rename(filepath.Join(e.x.dir, strconv.Itoa(version)), e.staging("removed")); err != nil {
 		return err
 	}
-	if err := e.served(); err != nil {
-		return err
+	if e.Control == Explicit {
+		if err := e.load(); err != nil {
+			return err
+		}
 	}
 	err := e.eventually(fmt.Sprintf("version %d refuses requests", version), func() bool { return e.probe(version).err != nil })
-	e.oracle.serves(e.x, time.Now())
-	return err
+	if err != nil {
+		return err
+	}
+	return e.served()
 }
 
 // versionRemoved removes a version that serves, and puts it back with new content.
