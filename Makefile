@@ -138,6 +138,16 @@ kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python mod
 	TRITON_KILLS=$(or $(KILLS),200) TRITON_KILLS_SEED=$(or $(SEED),1) TRITON_LOADS=$(or $(LOADS),200) \
 	  go test -count=1 -v -timeout 60m -run '^TestPython(Kills|Loads)$$' ./server/
 
+.PHONY: chaos
+chaos: onnxruntime $(VENV)/.stamp ## change, break and kill 20 models under traffic for ten minutes; TRITON_CHAOS=2m SEED=n REPLAY=journal
+	TRITON_CHAOS=$(or $(TRITON_CHAOS),10m) go test -count=1 -v -timeout 60m -run '^TestChaos$$' ./cmd/triton/ \
+	  -args -seed $(or $(SEED),1) -journals $(abspath build/chaos) $(if $(REPLAY),-replay $(abspath $(REPLAY)))
+
+.PHONY: many-models
+many-models: build onnxruntime oracle ## start, memory, loads and unloads of 100 and 1500 models, beside NVIDIA's server
+	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
+	$(ORACLE)/bin/python testdata/bench/bench.py many_models --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
+
 .PHONY: loads
 loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's memory stays within 5 %; LOADS=n
 	TRITON_MEMORY_LOADS=$(or $(LOADS),1000) go test -count=1 -v -timeout 120m -run '^TestPythonLoadsMemory$$' ./cmd/triton/

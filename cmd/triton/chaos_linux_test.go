@@ -3,8 +3,6 @@ package main_test
 import (
 	"flag"
 	"net"
-	"net/http"
-	_ "net/http/pprof" // counts the goroutines of the server
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli"
-	"triton/cmd/cli/process"
 	"triton/server/chaos"
 )
 
@@ -31,21 +27,11 @@ var (
 	chaosJournals = flag.String("journals", "", "folder for the journals of TestChaos")
 )
 
-// profileVariable makes this program the server, with net/http/pprof at the address that it
-// contains.
-const profileVariable = "TRITON_CHAOS_PROFILE"
-
-// serveProfiled is the server of TestChaos: the program itself, with profiles.
-func serveProfiled(address string) int {
-	go func() { _ = http.ListenAndServe(address, nil) }()
-	return cli.Main(process.OS("test", ""))
-}
-
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: runs for seconds")
 	}
-	length, long := 5*time.Second, false
+	length, long := 4*time.Second, false
 	if text := os.Getenv("TRITON_CHAOS"); text != "" {
 		d, err := time.ParseDuration(text)
 		require.NoError(t, err)
@@ -78,9 +64,11 @@ func playChaos(t *testing.T, plan chaos.Plan, long bool) {
 	require.NoError(t, os.Mkdir(temp, 0o755))
 
 	profile := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
-	flags := []string{"serve", "--model-repository", filepath.Join(dir, "models"), "--onnxruntime-library", needORT(t), needPython(t),
+	flags := []string{
+		"serve", "--model-repository", filepath.Join(dir, "models"), "--onnxruntime-library", needORT(t), needPython(t),
 		"--log-file=" + filepath.Join(kept, string(plan.Control)+".log"), "--model-control-mode=" + string(plan.Control),
-		"--cache-config=local,size=1048576", "--trace-config=triton,file=" + filepath.Join(dir, "trace.json"), "--trace-config=level=OFF"}
+		"--cache-config=local,size=1048576", "--trace-config=triton,file=" + filepath.Join(dir, "trace.json"), "--trace-config=level=OFF",
+	}
 	if plan.Control == chaos.Explicit {
 		flags = append(flags, "--load-model=*")
 	} else {

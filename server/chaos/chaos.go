@@ -94,7 +94,6 @@ type world struct {
 	oracle  *oracle
 	edition int64
 	mu      sync.Mutex
-	held    sync.Mutex // serializes changes of settings
 	tally   tally
 }
 
@@ -109,7 +108,7 @@ func newWorld(s Server, c Config, j *journal) (*world, error) {
 	}
 	for _, x := range w.order {
 		for _, v := range x.Versions {
-			x.current[v] = x.Model.edition(v)
+			x.current[v] = x.edition(v)
 		}
 		w.oracle.serves(x, time.Now())
 	}

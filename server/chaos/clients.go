@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -87,7 +88,7 @@ func (slowReader) play(e *episode) error {
 	var body bytes.Buffer
 	for body.Len() < end {
 		n, err := io.CopyN(&body, resp.Body, 1<<16)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,7 +30,11 @@ func (kill) play(e *episode) error {
 	}
 	pid := pids[e.rng.IntN(len(pids))]
 	e.oracle.fails(e.x, 0, time.Now())
-	if err := syscall.Kill(pid, signals[e.rng.IntN(len(signals))]); err != nil {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	if err := process.Signal(signals[e.rng.IntN(len(signals))]); err != nil {
 		return err
 	}
 	err = e.eventually("the process is replaced", func() bool {

@@ -55,7 +55,9 @@ func (w *world) resources(ctx context.Context) (Resources, error) {
 		var used float64
 		for kind, name := range map[string]string{"pool bytes": "nv_pinned_memory_pool_used_bytes", "python bytes": "triton_python_shared_memory_used_bytes", "cache entries": "nv_cache_num_entries"} {
 			if rest, ok := strings.CutPrefix(line, name+" "); ok {
-				fmt.Sscan(rest, &used)
+				if _, err := fmt.Sscan(rest, &used); err != nil {
+					return nil, fmt.Errorf("the metric %s: %w", name, err)
+				}
 				r[kind] = int(used)
 			}
 		}

@@ -55,8 +55,10 @@ func (w *world) trafficUntil(ctx, until context.Context, into *latencies) error 
 			if err != nil {
 				return err
 			}
-			c := &caller{w: w, m: x.Model, conn: conn, protocol: client.Protocol(k), into: into,
-				rng: rand.New(rand.NewPCG(uint64(i), uint64(k))), name: fmt.Sprintf("%s-%d", x.Name, k)}
+			c := &caller{
+				w: w, m: x.Model, conn: conn, protocol: client.Protocol(k), into: into,
+				rng: rand.New(rand.NewPCG(uint64(i), uint64(k))), name: fmt.Sprintf("%s-%d", x.Name, k),
+			}
 			all.Go(func() {
 				defer conn.close()
 				c.run(ctx, until)
