@@ -79,8 +79,10 @@ func playChaos(t *testing.T, plan chaos.Plan, long bool) {
 	s := start(t, cmd)
 	waitPort(t, profile)
 
-	c := chaos.Config{Control: plan.Control, Plan: plan, Root: dir, Quiet: 2 * time.Second,
-		Journal: filepath.Join(kept, string(plan.Control)+".jsonl"), Progress: t.Logf}
+	c := chaos.Config{
+		Control: plan.Control, Plan: plan, Root: dir, Quiet: 2 * time.Second,
+		Journal: filepath.Join(kept, string(plan.Control)+".jsonl"), Progress: t.Logf,
+	}
 	if long {
 		c.Quiet = 20 * time.Second
 	}
