@@ -169,6 +169,16 @@ rolling: haproxy ## restart 3 replicas behind a proxy under load: none of 100,00
 on-demand: onnxruntime ## 50 models with memory for five: latency of the loaded ones; ON_DEMAND=20s for each row
 	TRITON_ON_DEMAND=$(or $(ON_DEMAND),20s) go test ./server -run TestResidentLatency -v -timeout 30m
 
+.PHONY: chaos
+chaos: onnxruntime $(VENV)/.stamp ## change, break and kill 20 models under traffic for ten minutes; TRITON_CHAOS=2m SEED=n REPLAY=journal
+	TRITON_CHAOS=$(or $(TRITON_CHAOS),10m) go test -count=1 -v -timeout 60m -run '^TestChaos$$' ./cmd/triton/ \
+	  -args -seed $(or $(SEED),1) -journals $(abspath build/chaos) $(if $(REPLAY),-replay $(abspath $(REPLAY)))
+
+.PHONY: many-models
+many-models: build onnxruntime oracle ## start, memory, loads and unloads of 100 and 1500 models, beside NVIDIA's server
+	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
+	$(ORACLE)/bin/python testdata/bench/bench.py many_models --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
+
 .PHONY: loads
 loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's memory stays within 5 %; LOADS=n
 	TRITON_MEMORY_LOADS=$(or $(LOADS),1000) go test -count=1 -v -timeout 120m -run '^TestPythonLoadsMemory$$' ./cmd/triton/

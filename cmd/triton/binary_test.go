@@ -28,6 +28,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if address := os.Getenv(profileVariable); address != "" {
+		os.Exit(serveProfiled(address))
+	}
 	dir, err := os.MkdirTemp("", "triton-binary-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -14,8 +14,8 @@ import (
 )
 
 // A file whose head names a repository brings Python models, which both servers load
-// unchanged: the archive of that name beside it. "load: <models>" loads them explicitly,
-// without it all are loaded at the start; "flags: <flags>" are flags of both servers. Files
+// unchanged: the archive of that name beside it. "load: <models>" loads them explicitly, also
+// none, without it all are loaded at the start; "flags: <flags>" are flags of both servers. Files
 // with "lane: long" load dozens of models, which takes tens of seconds, so only
 // `make conformance` and `make compare` ask them.
 
@@ -39,6 +39,9 @@ func pythonFlags(s *conformance.Suite) []string {
 	if models, explicit := s.Needs["load"]; explicit {
 		flags = append(flags, "--model-control-mode=explicit")
 		for _, m := range strings.Fields(models) {
+			if m == "none" {
+				continue
+			}
 			flags = append(flags, "--load-model="+m)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,9 @@ func dial(t *testing.T, s *server) *conformance.Target {
 	to, err := conformance.Dial(s.http, s.grpc)
 	require.NoError(t, err)
 	to.Metrics(s.metrics)
+	if i := slices.Index(s.cmd.Args, "--model-repository"); i > 0 {
+		to.Repository(s.cmd.Args[i+1])
+	}
 	t.Cleanup(to.Close)
 	return to
 }
@@ -171,6 +175,9 @@ func TestConformanceForeign(t *testing.T) {
 	t.Cleanup(to.Close)
 	kind := os.Getenv("TRITON_CONFORMANCE_SERVER")
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
+		if s.Needs["edits"] != "" {
+			t.Skip("changes the repository of the server")
+		}
 		if kind != "" && kind != s.Needs["server"] {
 			t.Skipf("needs a server of kind %q", s.Needs["server"])
 		}

@@ -29,6 +29,11 @@
 // lines below it unchanged to the HTTP port. A first line may begin with a time limit, as in
 // "> within 500ms: http ...".
 //
+// "> edit write PATH" with the text below it, "> edit remove PATH" and "> edit rename PATH PATH"
+// change the model repository. "> settle" waits until a server that polls has seen the
+// change, "> settle 5s" at most for this time, and "> calm" until no model loads or unloads.
+// Files that do so have "edits: yes" in their heads.
+//
 // A question that ends NVIDIA's server is at the end of its file.
 //
 // After the recorded answer "! reason" may follow, and our own answer in lines

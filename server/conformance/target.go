@@ -16,8 +16,10 @@ import (
 type Target struct {
 	http    string
 	metrics string
-	web     *http.Client
-	conn    *grpc.ClientConn
+	// repository is the folder that the server reads its models from.
+	repository string
+	web        *http.Client
+	conn       *grpc.ClientConn
 }
 
 // Dial makes a target of two addresses "host:port".
@@ -60,8 +62,14 @@ func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
 		answer, err = t.askMetrics(ctx, rest)
 	case "raw":
 		answer, err = t.askRaw(ctx, s.Ask[1:])
+	case "edit":
+		answer, err = t.edit(rest, body)
+	case "calm":
+		answer, err = t.calm(ctx)
+	case "settle":
+		answer, err = t.settle(ctx, rest)
 	default:
-		err = fmt.Errorf("a question begins with http, grpc, metrics or raw, not with %q", kind)
+		err = fmt.Errorf("a question begins with http, grpc, metrics, raw, edit, calm or settle, not with %q", kind)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && limit < patience {
 		answer, err = answer+noAnswer, nil

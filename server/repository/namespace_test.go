@@ -1,6 +1,8 @@
 package repository
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,4 +54,30 @@ func TestEnsemblesInNamespaces(t *testing.T) {
 	require.NoError(t, r.Unload(t.Context(), "said", true))
 	require.Nil(t, r.actual.Snapshot().Model(store.ID{Namespace: first, Name: "a"}).Newest())
 	require.NoError(t, ask(t, r, "theirs"))
+}
+
+// TestEnsembleOfModelThatComesBack: a step means the only model of its name while the one of
+// the ensemble's own path is away, and that one again when it is back.
+func TestEnsembleOfModelThatComesBack(t *testing.T) {
+	t.Parallel()
+	first := tree(t, map[string]string{"a/config.pbtxt": link, "a/1/": "", "mine/config.pbtxt": chain("a"), "mine/1/": ""})
+	second := tree(t, map[string]string{"a/config.pbtxt": link, "a/1/": ""})
+	r, _, err := open(t, func(o *Options) {
+		o.Control, o.Backends, o.Namespacing = ControlExplicit, backend.Set{"python": snake}, true
+	}, first, second)
+	require.NoError(t, err)
+	space := func() string {
+		require.NoError(t, r.Load(t.Context(), "mine", infer.LoadOptions{}))
+		require.NoError(t, ask(t, r, "mine"))
+		m, err := r.Model("mine", "")
+		require.NoError(t, err)
+		defer m.Release()
+		return m.Config().GetEnsembleScheduling().GetStep()[0].GetModelNamespace()
+	}
+	require.Equal(t, first, space())
+	away := filepath.Join(t.TempDir(), "a")
+	require.NoError(t, os.Rename(filepath.Join(first, "a"), away))
+	require.Equal(t, second, space())
+	require.NoError(t, os.Rename(away, filepath.Join(first, "a")))
+	require.Equal(t, first, space())
 }

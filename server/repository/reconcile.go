@@ -141,9 +141,22 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 		}
 		l.Restrict(f.ID, visible)
 	}
-	if override, due := f.Due(); due {
+	override, due := f.Due()
+	if !due && r.relinked(l, f.ID) {
+		override, due = f.Last.Override, true
+	}
+	if due {
 		f.Content, f.Err = l.Content(ctx, m, override)
 	}
+}
+
+// relinked reports whether a step of an ensemble means another model than when the ensemble
+// was read. With namespaces a name means the model of the ensemble's own path as soon as there
+// is one.
+func (r *Repository) relinked(l *layout.Listing, id store.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.opts.Namespacing && r.desired[id] != nil && l.Relinked(r.desired.Content(id))
 }
 
 // composingModels returns the models of the steps of a found model, even if it is not due.

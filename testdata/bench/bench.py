@@ -2,7 +2,7 @@
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
-FIGURES (default all): resnet simple batching start perf generator wire schedulers python. NVIDIA's
+FIGURES (default all): resnet simple batching start perf generator wire schedulers python many_models. NVIDIA's
 perf_analyzer drives both servers; `triton perf` and wireload are used only where a figure's heading
 names them.
 Every figure is a median over --repeats interleaved repeats; CPU time is that of the kernel's scheduler
@@ -31,6 +31,7 @@ import urllib.request
 
 import clients
 import generator as generators
+import manymodels
 import python_backend
 import schedulers as schedules
 import wire as wires
@@ -380,7 +381,11 @@ def python():
     python_backend.python(sys.modules[__name__])
 
 
-FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, generator, wire, schedulers, python)}
+def many_models():
+    manymodels.many_models(sys.modules[__name__])
+
+
+FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, generator, wire, schedulers, python, many_models)}
 
 
 def main():

@@ -38,7 +38,7 @@ type State struct {
 // New returns a state without models.
 func New(o Options) *State {
 	s := &State{opts: o}
-	s.current.Store(&Snapshot{models: map[string][]*Model{}})
+	s.current.Store(&Snapshot{})
 	return s
 }
 

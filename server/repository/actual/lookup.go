@@ -52,7 +52,7 @@ func (s *State) Ready(name, number string) (bool, error) {
 // modelNamed returns the model of a name. Without namespacing it returns nil, and no error,
 // when there is none.
 func (s *State) modelNamed(now *Snapshot, name string) (*Model, error) {
-	same := now.models[name]
+	same := now.Named(name)
 	if !s.opts.Namespacing {
 		if len(same) == 0 {
 			return nil, nil

@@ -9,20 +9,32 @@ import (
 
 // Snapshot is all models at one moment. It is not changed once it is published.
 type Snapshot struct {
-	// models has several entries under a name only with namespacing.
-	models map[string][]*Model
+	shards [shards]map[string][]*Model
 	order  []*Model // by ID
+}
+
+// shards is the number of parts of a snapshot by name. A change copies one of them: a start
+// with 1,500 models makes 3,000 changes.
+const shards = 64
+
+// shardOf hashes the end of a name, where the names of many models differ.
+func shardOf(name string) (h uint8) {
+	for i := max(0, len(name)-4); i < len(name); i++ {
+		h = 31*h + name[i]
+	}
+	return h % shards
 }
 
 // Models returns all models, sorted by ID; read-only.
 func (s *Snapshot) Models() []*Model { return s.order }
 
-// Named returns the models of a name, sorted by ID; read-only.
-func (s *Snapshot) Named(name string) []*Model { return s.models[name] }
+// Named returns the models of a name, sorted by ID; read-only. There are several only with
+// namespacing.
+func (s *Snapshot) Named(name string) []*Model { return s.shards[shardOf(name)][name] }
 
 // Model returns the model of an ID; nil when there is none.
 func (s *Snapshot) Model(id store.ID) *Model {
-	for _, m := range s.models[id.Name] {
+	for _, m := range s.Named(id.Name) {
 		if m.ID == id {
 			return m
 		}
@@ -32,10 +44,12 @@ func (s *Snapshot) Model(id store.ID) *Model {
 
 // with returns a copy with m in place of the model of the same ID.
 func (s *Snapshot) with(m *Model) *Snapshot {
-	next := &Snapshot{models: maps.Clone(s.models), order: slices.Clone(s.order)}
-	same := slices.Clone(next.models[m.ID.Name])
-	next.models[m.ID.Name] = insert(same, m)
-	next.order = insert(next.order, m)
+	next := &Snapshot{shards: s.shards, order: insert(slices.Clone(s.order), m)}
+	shard := &next.shards[shardOf(m.ID.Name)]
+	if *shard = maps.Clone(*shard); *shard == nil {
+		*shard = map[string][]*Model{}
+	}
+	(*shard)[m.ID.Name] = insert(slices.Clone((*shard)[m.ID.Name]), m)
 	return next
 }
 

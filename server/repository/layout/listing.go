@@ -185,6 +185,11 @@ func (l *Listing) composingModels(c *Content) []store.ID {
 	return all
 }
 
+// Relinked reports whether the steps of an ensemble mean other models than when it was read.
+func (l *Listing) Relinked(c *Content) bool {
+	return !slices.Equal(c.ComposingModels, l.composingModels(c))
+}
+
 // composingModel finds the model of a step of an ensemble in a namespace: the model of that
 // namespace, or the only model of the name. It returns the zero ID if there is no such model.
 func (l *Listing) composingModel(namespace, name string) store.ID {
