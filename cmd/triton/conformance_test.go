@@ -82,8 +82,10 @@ func dial(t *testing.T, s *server) *conformance.Target {
 	to, err := conformance.Dial(s.http, s.grpc)
 	require.NoError(t, err)
 	to.Metrics(s.metrics)
-	if i := slices.Index(s.cmd.Args, "--model-repository"); i > 0 {
-		to.Repository(s.cmd.Args[i+1])
+	if s.cmd != nil {
+		if i := slices.Index(s.cmd.Args, "--model-repository"); i > 0 {
+			to.Repository(s.cmd.Args[i+1])
+		}
 	}
 	t.Cleanup(to.Close)
 	return to

@@ -272,7 +272,8 @@ func dedupe(paths []string) []string {
 func (p *Paths) Roots() []string {
 	var all []string
 	for _, r := range p.roots() {
-		if d, local := r.place.(dir); local {
+		place, err := p.place(r.path)
+		if d, local := place.(dir); err == nil && local {
 			all = append(all, string(d))
 		}
 	}

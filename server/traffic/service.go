@@ -88,9 +88,15 @@ func (s *Service) Model(name, version string) (infer.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.routed(m, p, at), nil
+}
+
+// routed returns the model from which Choose makes the version that answers a request. It takes the
+// caller's reference to m, the fallback.
+func (s *Service) routed(m infer.Model, p *policy, at routing.Target) *routed {
 	d := routedModels.Get().(*routed)
 	*d = routed{Model: m, service: s, policy: p, at: at}
-	return d, nil
+	return d
 }
 
 // acquireFallback returns the fallback of a policy, or else the newest version of the model. The
