@@ -311,3 +311,36 @@ func TestStateApplied(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusMethodNotAllowed, code, text)
 }
+
+// TestStateWithTraffic: the rules of a document are set, and set once.
+func TestStateWithTraffic(t *testing.T) {
+	t.Parallel()
+	file := stateFile(t, `{"generation":1,"models":{"a":{"traffic":{"weights":[{"model":"b","weight":30},{"version":"1","weight":70}],"sticky":{"header":"X-User"}}},"b":{}}}`)
+	s := servertest.Start(t, withState(file, nil)...)
+	client := newClient(t)
+	rules := func() (body, tag string) {
+		resp, err := client.Get("http://" + s.HTTP + "/v2/repository/models/a/traffic")
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return string(text), resp.Header.Get("ETag")
+	}
+	var tag string
+	require.Eventually(t, func() (set bool) {
+		var body string
+		body, tag = rules()
+		return strings.Contains(body, "X-User")
+	}, time.Minute, 5*time.Millisecond)
+	looks := func() float64 {
+		_, _, c := condition(t, s)
+		require.Empty(t, c.Failures)
+		return float64(c.LastSuccess.UnixNano())
+	}
+	for range 5 { // looks at the document and the server
+		before := looks()
+		require.Eventually(t, func() bool { return looks() > before }, time.Minute, 5*time.Millisecond)
+	}
+	_, again := rules()
+	require.Equal(t, tag, again, "the rules were set again")
+}

@@ -85,6 +85,7 @@ type Controller struct {
 	// changes the server, so that the controller does not correct half of it.
 	turn     sync.RWMutex
 	text     []byte // of the document, as it was read
+	refused  error  // why the last text was not accepted; nil: it was
 	failures map[string]*failure
 	// resolved are the configurations that the versions of models stand for.
 	resolved map[string]*string

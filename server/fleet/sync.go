@@ -45,10 +45,15 @@ func (c *Controller) read(ctx context.Context) error {
 		}
 		return err
 	}
-	if text == nil || bytes.Equal(text, c.text) && c.document.Load() != nil && !c.cached.Load() {
+	if text == nil { // the same as the last one, which may have been refused
+		return c.refused
+	}
+	c.refused = nil
+	if bytes.Equal(text, c.text) && c.document.Load() != nil && !c.cached.Load() {
 		return nil
 	}
 	if err := c.accept(text); err != nil {
+		c.refused = err
 		if c.document.Load() == nil {
 			return c.readCache(err)
 		}
