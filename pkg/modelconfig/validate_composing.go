@@ -109,6 +109,10 @@ func (p *composingValidator) inputs(path string, s *pb.ModelEnsembling_Step, m *
 func (p *composingValidator) outputs(path string, s *pb.ModelEnsembling_Step, m *pb.ModelConfig) {
 	has := map[string]*pb.ModelOutput{}
 	for _, out := range m.Output {
+		if t, mapped := s.OutputMap[out.Name]; mapped && has[out.Name] != nil {
+			p.add(ruleEnsembleFit, fmt.Sprintf("%s.output_map[%q]", path, out.Name), "declare the output once in the configuration of that model",
+				"in ensemble %s, multiple outputs in model %s are mapped to the same ensemble tensor %s", p.Name, m.Name, t)
+		}
 		has[out.Name] = out
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.OutputMap)) {

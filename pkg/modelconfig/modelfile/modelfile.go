@@ -48,12 +48,18 @@ func (k *checker) addCode(rule string, code status.Code, path, hint, format stri
 // Labels checks the label files of the outputs of the model in dir.
 func Labels(c *modelconfig.Config, dir string) []modelconfig.Finding {
 	k := checker{Config: c, dir: dir}
+	seen := map[string]bool{}
 	for i, out := range c.GetOutput() {
 		file := out.GetLabelFilename()
 		if file == "" {
 			continue
 		}
 		path := fmt.Sprintf("output[%d].label_filename", i)
+		if seen[out.GetName()] {
+			k.addCode(ruleLabels, status.Internal, path, "declare the output once", "multiple label files for '%s'", out.GetName())
+			continue
+		}
+		seen[out.GetName()] = true
 		if !filepath.IsLocal(file) {
 			k.addCode(ruleLabels, status.Unsupported, path, "put the file beside config.pbtxt and write its name alone",
 				"label file path '%s' for output '%s' in model '%s' is outside model directory", filepath.Join(dir, file), out.GetName(), c.GetName())
@@ -75,7 +81,7 @@ func open(dir, folder, name string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	defer root.Close()
-	path := filepath.Join(folder, name)
+	path := folder + "/" + name // not cleaned: x/../y needs x
 	info, err := root.Stat(path)
 	if err != nil {
 		return nil, 0, err

@@ -34,14 +34,15 @@ func model(t *testing.T, files map[string]string) string {
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	dir := model(t, map[string]string{"labels.txt": "a\n"})
-	c := parse(t, `output { name: "A" label_filename: "labels.txt" } output { name: "B" label_filename: "../x" } output { name: "C" label_filename: "no" } output { name: "D" }`)
+	c := parse(t, `output { name: "A" label_filename: "labels.txt" } output { name: "B" label_filename: "../x" } output { name: "C" label_filename: "no" } output { name: "D" } output { name: "A" label_filename: "labels.txt" }`)
 	found := modelfile.Labels(c, dir)
-	require.Len(t, found, 2)
+	require.Len(t, found, 3)
 	require.Equal(t, "output[1].label_filename", found[0].Path)
 	require.Equal(t, status.Unsupported, found[0].Code)
 	require.Contains(t, found[0].Msg, "' for output 'B' in model 'm' is outside model directory")
 	require.Equal(t, status.Internal, found[1].Code)
 	require.Contains(t, found[1].Msg, "failed to open text file for read "+dir+"/no: No such file or directory")
+	require.Equal(t, "multiple label files for 'A'", found[2].Msg)
 }
 
 func TestWarmup(t *testing.T) {
@@ -58,6 +59,7 @@ func TestWarmup(t *testing.T) {
 		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "four" } }`:                                                                                  "[request id: <id_unknown>] warmup setting expects 8 bytes, but the data provided from fouronly has 4 bytes",
 		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "none" } }`:                                                                                  "failed to open text file for read DIR/warmup/none: No such file or directory",
 		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "../../x" } }`:                                                                               "failed to open text file for read DIR/warmup/../../x: path escapes from parent",
+		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "no/../../beside" } }`:                                                                       "failed to open text file for read DIR/warmup/no/../../beside: No such file or directory",
 		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "away" } }`:                                                                                  "failed to open text file for read DIR/warmup/away: path escapes from parent",
 		`inputs { key: "X" value { data_type: TYPE_INT32 dims: [ 1 ] zero_data: true } }`:                                                                                         "[request id: <id_unknown>] inference input 'X' data-type is 'INT32', but model 'm' expects 'FP32'",
 		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 1, 1 ] zero_data: true } }`:                                                                                       "[request id: <id_unknown>] unexpected shape for input 'X' for model 'm'. Expected [-1,-1], got [1,1,1]. ",
