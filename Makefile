@@ -74,7 +74,7 @@ haproxy: ## unpack Debian's haproxy into build/tools/, for the test of rolling r
 # The packages with goroutines or shared memory of their own; the others have
 # nothing that the race detector could see.
 RACE_PACKAGES = $(shell go list ./pkg/... ./server/... ./perf/... ./analyzer/... ./repo/lsp | \
-  grep -vE '/pkg/(gpu|hashorder|modelconfig.*|onnxmodel.*|spelling|kserve/rest)$$|/analyzer/(metric|trial|ranking|settings|cost|capacity|variant|report/.*|footprint/(law|oom|packing|sweep)|search/(space|tpe|planner|brute|quick|sweep))$$|/pkg/(framework|gpu/catalog|modelconfig/.*)$$|/(conformance|contenttype|desired|layout|plan|restricted|validation|vertex|report|search|perf/data|perf/llm|genaiperf|perf/trace|perf/result|chart|compare|rows|confidence)$$')
+  grep -vE '/pkg/(gpu|hashorder|modelconfig.*|onnxmodel.*|spelling|kserve/rest)$$|/analyzer/(metric|trial|ranking|settings|cost|capacity|variant|report/.*|footprint/(law|oom|packing|sweep)|search/(space|tpe|planner|brute|quick|sweep))$$|/pkg/(framework|gpu/catalog|modelconfig/.*)$$|/(conformance|contenttype|desired|layout|plan|restricted|validation|vertex|report|search|routing|fleetstate|readiness|evict|estimate|settle|credential|signature|unpack|webget|isolated/wire|webpage|perf/data|perf/llm|genaiperf|perf/trace|perf/result|chart|compare|rows|confidence)$$')
 
 $(VENV)/.stamp: testdata/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,17 +49,17 @@ func suites(t *testing.T) []*conformance.Suite {
 const cpuOnly = "TRITON_SERVER_CPU_ONLY"
 
 // tally counts the outcomes of the questions of one run.
-type tally struct{ cases, questions, explained int }
+type tally struct{ cases, questions, explained atomic.Int64 }
 
 // check sends all requests of a suite.
 func (n *tally) check(t *testing.T, s *conformance.Suite, to *conformance.Target, want func(*conformance.Step) string) {
 	t.Helper()
 	for _, c := range s.Cases {
-		n.cases++
+		n.cases.Add(1)
 		for _, step := range c.Steps {
-			n.questions++
+			n.questions.Add(1)
 			if step.Reason != "" {
-				n.explained++
+				n.explained.Add(1)
 			}
 			got, err := to.Ask(t.Context(), step)
 			require.NoError(t, err, "%s: %s", s.Name, c.Name)
@@ -97,6 +98,9 @@ func runSuites(t *testing.T, start func(*testing.T, *conformance.Suite) *conform
 	var n tally
 	for _, s := range suites(t) {
 		t.Run(s.Name, func(t *testing.T) {
+			if !*record && (s.Needs["edits"] != "" || s.Needs["repository"] != "") {
+				t.Parallel() // they wait more than they work
+			}
 			to := start(t, s)
 			if *record {
 				rewrite(t, s, to)
@@ -105,8 +109,10 @@ func runSuites(t *testing.T, start func(*testing.T, *conformance.Suite) *conform
 			n.check(t, s, to, want)
 		})
 	}
-	t.Logf("conformance: %d cases, %d questions, %d of them answered otherwise than NVIDIA's server for a written reason",
-		n.cases, n.questions, n.explained)
+	t.Cleanup(func() {
+		t.Logf("conformance: %d cases, %d questions, %d of them answered otherwise than NVIDIA's server for a written reason",
+			n.cases.Load(), n.questions.Load(), n.explained.Load())
+	})
 }
 
 // rewrite puts a server's answers into the file: ours as ours, where there is a
