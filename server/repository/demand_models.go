@@ -44,7 +44,7 @@ func (d *demandModels) target(ctx context.Context, name string, override *string
 	}
 	var content strings.Builder
 	now := r.actual.Snapshot()
-	members := closure(name, func(at string) []string {
+	members := closure([]string{name}, func(at string) []string {
 		if at == name {
 			return l.StepNames(ctx, at, override)
 		}

@@ -76,12 +76,12 @@ func (r *Repository) countModels() (all, loaded int) {
 	now := r.actual.Snapshot()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id := range r.desired {
+	for id := range r.desired.IDs() {
 		if now.Model(id).Newest() != nil {
 			loaded++
 		}
 	}
-	return len(r.desired), loaded
+	return r.desired.Len(), loaded
 }
 
 // conditions returns the conditions of all versions, and of the models that have none because

@@ -156,7 +156,7 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 func (r *Repository) relinked(l *layout.Listing, id store.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.opts.Namespacing && r.desired[id] != nil && l.Relinked(r.desired.Content(id))
+	return r.opts.Namespacing && r.desired.Has(id) && l.Relinked(r.desired.Content(id))
 }
 
 // composingModels returns the models of the steps of a found model, even if it is not due.

@@ -19,6 +19,7 @@ type Listing struct {
 	took   time.Duration
 
 	reader Reader
+	named  map[string][]store.Model // Models by name; nil: Named was not called
 	stamps map[store.ID]stamped
 	read   map[store.ID]*readResult
 }
@@ -49,6 +50,7 @@ func (l *Listing) Renew(ctx context.Context) {
 	begin := time.Now()
 	l.Models, l.Err = l.reader.Store.List(ctx)
 	l.took = time.Since(begin)
+	l.named = nil
 	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*readResult{}
 }
 
@@ -73,13 +75,13 @@ func (l *Listing) Model(id store.ID) *store.Model {
 
 // Named returns the models of a name, by namespace.
 func (l *Listing) Named(name string) []store.Model {
-	var all []store.Model
-	for _, m := range l.Models {
-		if m.ID.Name == name {
-			all = append(all, m)
+	if l.named == nil {
+		l.named = make(map[string][]store.Model, len(l.Models))
+		for _, m := range l.Models {
+			l.named[m.ID.Name] = append(l.named[m.ID.Name], m)
 		}
 	}
-	return all
+	return l.named[name]
 }
 
 // Stamp identifies the content of a model.
