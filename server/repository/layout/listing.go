@@ -94,9 +94,14 @@ func (l *Listing) Stamp(ctx context.Context, m *store.Model) (store.Stamp, error
 	return got.stamp, got.err
 }
 
-// Restrict makes a stamp the stamp of a model: entries that it lacks are not seen. It is called before the
-// model is read.
-func (l *Listing) Restrict(id store.ID, s store.Stamp) { l.stamps[id] = stamped{stamp: s} }
+// Restrict makes a stamp the stamp of a model: entries that it lacks are not seen. It is called before
+// Content; the configuration alone may have been read.
+func (l *Listing) Restrict(id store.ID, s store.Stamp) {
+	l.stamps[id] = stamped{stamp: s}
+	if got := l.read[id]; got != nil && got.content != nil {
+		got.content.Stamp = s
+	}
+}
 
 // Config returns the configuration of a model as its file has it; read-only.
 func (l *Listing) Config(ctx context.Context, m *store.Model) (*modelconfig.Config, error) {
