@@ -180,22 +180,6 @@ func (s *demandSubmitter) AcquireContext(ctx context.Context, name, version stri
 	return c, err
 }
 
-// pinnedReady reports whether the pinned models work. Others are ready when they are needed.
-func (r *Repository) pinnedReady() bool {
-	now := r.actual.Snapshot()
-	for _, name := range r.opts.Demand.Pinned {
-		if now.Model(store.ID{Name: name}).Newest() == nil {
-			return false
-		}
-	}
-	for _, m := range now.Models() {
-		if v := m.Newest(); v != nil && v.Residency().Pinned && !v.Ready() {
-			return false
-		}
-	}
-	return true
-}
-
 // onDemandEntry completes the entry of a model that a request would load.
 func (r *Repository) onDemandEntry(e *inferencepb.RepositoryIndexResponse_ModelIndex) *inferencepb.RepositoryIndexResponse_ModelIndex {
 	if r.demand == nil || e.Reason != "" && e.Reason != actual.ReasonUnloaded {
