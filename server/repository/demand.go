@@ -47,9 +47,22 @@ func (r *Repository) startDemand() {
 	})
 }
 
-func (r *Repository) endDemand() {
-	if r.demand != nil {
+// endDemand ends the loads on demand. It waits for them until ctx ends: a backend that unloads, or that
+// is asked for its memory, may hang.
+func (r *Repository) endDemand(ctx context.Context) error {
+	if r.demand == nil {
+		return nil
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
 		r.demand.Close()
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("loads on demand have not ended: %w", context.Cause(ctx))
 	}
 }
 

@@ -58,7 +58,7 @@ func (r *Repository) Readiness() readiness.Report {
 	p, phase := r.policy.Load(), r.phase.Load()
 	report := readiness.Report{
 		Live: answers(phase), Phase: phaseNames[phase], Policy: p.String(),
-		Models: r.conditions(true), Start: r.progress.report(),
+		Models: r.conditions(true), Start: r.progress.report(r.activity),
 	}
 	report.Start.Models, report.Start.Loaded = r.countModels()
 	switch phase {

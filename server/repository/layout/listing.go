@@ -65,12 +65,15 @@ func (l *Listing) Release() {
 }
 
 // Model returns the model of an ID; nil when the store does not have it.
-func (l *Listing) Model(id store.ID) *store.Model {
-	i, found := slices.BinarySearchFunc(l.Models, id, func(m store.Model, id store.ID) int { return store.Compare(m.ID, id) })
+func (l *Listing) Model(id store.ID) *store.Model { return Find(l.Models, id) }
+
+// Find returns the model of an ID; nil when the models, which are sorted by ID, do not have it.
+func Find(models []store.Model, id store.ID) *store.Model {
+	i, found := slices.BinarySearchFunc(models, id, func(m store.Model, id store.ID) int { return store.Compare(m.ID, id) })
 	if !found {
 		return nil
 	}
-	return &l.Models[i]
+	return &models[i]
 }
 
 // Named returns the models of a name, by namespace.
