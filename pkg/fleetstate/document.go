@@ -101,6 +101,8 @@ func (v Versions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.Specific)
 }
 
+var errNoModels = errors.New(`the state has no "models": use {"models": {}} for a server without models`)
+
 // Parse reads a document in JSON or YAML. The warnings name fields that are not known.
 func Parse(data []byte) (d *Document, warnings []string, err error) {
 	if len(data) > MaxSize {
@@ -116,7 +118,7 @@ func Parse(data []byte) (d *Document, warnings []string, err error) {
 	}
 	// A document without models would unload everything: it has to say so.
 	if d.Models == nil {
-		return nil, nil, errors.New(`the state has no "models": use {"models": {}} for a server without models`)
+		return nil, nil, errNoModels
 	}
 	if err := d.check(); err != nil {
 		return nil, nil, err

@@ -31,6 +31,9 @@ func NewEdit(text []byte) (*Edit, error) {
 		if err := json.Unmarshal(models, &e.models); err != nil {
 			return nil, fmt.Errorf("the models of the state cannot be read: %w", err)
 		}
+		if e.models == nil { // null, which Parse refuses too
+			return nil, errNoModels
+		}
 	}
 	return e, nil
 }

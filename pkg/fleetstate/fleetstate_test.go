@@ -85,7 +85,7 @@ func TestEdit(t *testing.T) {
 	require.JSONEq(t, `{"owner":"team","models":{"a":{"note":"x","config":{"backend":"identity"}},"c":{}},"generation":4}`, string(text))
 	broken := "{"
 	require.ErrorContains(t, e.Load("a", &broken), "model 'a'")
-	for _, text := range []string{"models: {}", "{", `{"models":[]}`} {
+	for _, text := range []string{"models: {}", "{", `{"models":[]}`, `{"models":null}`} {
 		_, err := fleetstate.NewEdit([]byte(text))
 		require.Error(t, err, text)
 	}

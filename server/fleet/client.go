@@ -28,8 +28,7 @@ func (c *Controller) Load(ctx context.Context, name string, o infer.LoadOptions)
 	if c.writer != nil && len(o.Files) > 0 {
 		return status.New(status.InvalidArg, "the files of model '%s' cannot be written to the state %s", name, c.source.name())
 	}
-	c.turn.RLock()
-	defer c.turn.RUnlock()
+	defer c.turn.rlock()()
 	if err := c.opts.Models.Load(ctx, name, o); err != nil || c.writer == nil {
 		return err
 	}
@@ -41,8 +40,7 @@ func (c *Controller) Unload(ctx context.Context, name string, dependents bool) e
 	if err := c.refuse(); err != nil {
 		return err
 	}
-	c.turn.RLock()
-	defer c.turn.RUnlock()
+	defer c.turn.rlock()()
 	if err := c.opts.Models.Unload(ctx, name, dependents); err != nil || c.writer == nil {
 		return err
 	}
@@ -84,8 +82,11 @@ func (c *Controller) Apply(ctx context.Context, text []byte, dry bool) (Result, 
 	if err := c.refuse(); err != nil && !dry {
 		return Result{}, err
 	}
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	unlock, err := c.turn.lock(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
 	clear(c.resolved)
 	actions := c.plan(ctx, d)
 	if dry {
@@ -132,8 +133,7 @@ func (c *Controller) store(ctx context.Context, d *fleetstate.Document, text []b
 // Export returns a document of what the server serves: its models with what replaces their
 // configurations, traffic rules, and the settings of log and traces.
 func (c *Controller) Export(ctx context.Context) (*fleetstate.Document, error) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	defer c.turn.rlock()()
 	d := &fleetstate.Document{Models: map[string]fleetstate.Model{}}
 	if now := c.document.Load(); now != nil {
 		d.Generation, d.Required = now.Generation, now.Required

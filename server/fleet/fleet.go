@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -80,10 +79,8 @@ type Controller struct {
 	source source // nil: none
 	writer *writer
 
-	// turn is held for writing while the controller reads the document and changes the server,
-	// and guards the fields after it. It is held for reading while a load or an unload of a client
-	// changes the server, so that the controller does not correct half of it.
-	turn     sync.RWMutex
+	// turn guards the fields after it.
+	turn     turn
 	text     []byte // of the document, as it was read
 	refused  error  // why the last text was not accepted; nil: it was
 	failures map[string]*failure

@@ -141,9 +141,9 @@ func (c *Controller) do(ctx context.Context, a *Action) error {
 	setting := map[string]json.RawMessage{a.name: a.value}
 	switch {
 	case a.Do == doLoad:
-		return c.opts.Models.Load(ctx, a.Model, infer.LoadOptions{Config: a.config})
+		return leave(ctx, func() error { return c.opts.Models.Load(ctx, a.Model, infer.LoadOptions{Config: a.config}) })
 	case a.Do == doUnload:
-		return c.opts.Models.Unload(ctx, a.Model, false)
+		return leave(ctx, func() error { return c.opts.Models.Unload(ctx, a.Model, false) })
 	case a.What == "traffic":
 		return c.opts.Traffic.SetTraffic(ctx, a.Model, a.value)
 	case a.What == "trace":

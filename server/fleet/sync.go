@@ -14,8 +14,11 @@ import (
 // Sync reads the document and brings the server to it. It returns the first reason why the server
 // is not as the document says. A document that cannot be read leaves the last good one in force.
 func (c *Controller) Sync(ctx context.Context) error {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	unlock, err := c.turn.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	readErr := c.read(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

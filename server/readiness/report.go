@@ -48,6 +48,7 @@ type Start struct {
 type Loading struct {
 	Name    string  `json:"name"`
 	Version string  `json:"version"`
-	Seconds float64 `json:"seconds"`         // since it began
-	Bytes   int64   `json:"bytes,omitempty"` // of its files; 0: unknown
+	Seconds float64 `json:"seconds"` // since it began
+	// Activity is what the store does for it now, such as a download; empty: nothing that takes long.
+	Activity string `json:"activity,omitempty"`
 }

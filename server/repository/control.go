@@ -27,12 +27,12 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		if err := validation.ModelName(name); err != nil {
 			return err
 		}
-		return r.admitLoad(ctx, name, o, func() error { return r.loadFor(ctx, desired.ByClient, name, o) })
+		return r.admitLoad(ctx, name, o, func() error { return r.loadFor(ctx, desired.ByClient, name, o, nil) })
 	})
 }
 
-// loadFor loads a model for a requester.
-func (r *Repository) loadFor(ctx context.Context, by desired.Requester, name string, o infer.LoadOptions) error {
+// loadFor loads what a view shows of a model for a requester.
+func (r *Repository) loadFor(ctx context.Context, by desired.Requester, name string, o infer.LoadOptions, see view) error {
 	defer lendPlace(ctx)()
 	op, life := r.begin(ctx)
 	wait, stop := r.waitContext(ctx)
@@ -50,7 +50,7 @@ func (r *Repository) loadFor(ctx context.Context, by desired.Requester, name str
 		return err
 	}
 	defer free()
-	return r.loadNamed(life, l, by, name, o)
+	return r.loadNamed(life, l, by, name, o, see)
 }
 
 // waitContext returns the context for the wait before an operation. It ends with ctx and
@@ -105,7 +105,7 @@ func (r *Repository) control(do func() error) error {
 
 // loadNamed loads the models of a name, or the files that came with the load, until the context
 // of the operation ends. The caller has locked the related names.
-func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desired.Requester, name string, o infer.LoadOptions) error {
+func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desired.Requester, name string, o infer.LoadOptions, see view) error {
 	requested := namedFindings(l, name)
 	if len(o.Files) > 0 {
 		f := plan.Finding{ID: store.ID{Name: name}}
@@ -116,7 +116,7 @@ func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desir
 			requested[i].Override = o.Config
 		}
 	}
-	out := r.reconcile(life, l, edit{by: by, added: requested, composing: true})
+	out := r.reconcile(life, l, edit{by: by, added: requested, composing: true, view: see})
 	var text strings.Builder
 	complete := true
 	for _, f := range requested {

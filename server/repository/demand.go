@@ -47,9 +47,22 @@ func (r *Repository) startDemand() {
 	})
 }
 
-func (r *Repository) endDemand() {
-	if r.demand != nil {
+// endDemand ends the loads on demand. It waits for them until ctx ends: a backend that unloads, or that
+// is asked for its memory, may hang.
+func (r *Repository) endDemand(ctx context.Context) error {
+	if r.demand == nil {
+		return nil
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
 		r.demand.Close()
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("loads on demand have not ended: %w", context.Cause(ctx))
 	}
 }
 
@@ -90,7 +103,7 @@ func (r *Repository) startOnDemand(ctx context.Context, l *layout.Listing, reque
 
 // loadNow loads a model that the operator wants, when there is memory.
 func (r *Repository) loadNow(ctx context.Context, name string, o infer.LoadOptions) error {
-	return r.admitLoad(ctx, name, o, func() error { return r.loadFor(ctx, desired.ByStart, name, o) })
+	return r.admitLoad(ctx, name, o, func() error { return r.loadFor(ctx, desired.ByStart, name, o, completeView) })
 }
 
 // admitLoad runs the load of a client or of the start when there is memory for it.
@@ -178,50 +191,6 @@ func (s *demandSubmitter) AcquireContext(ctx context.Context, name, version stri
 		err = cause
 	}
 	return c, err
-}
-
-// pollOnDemand loads the loaded models again whose files have changed, and unloads those that the
-// store no longer has. Each model is an operation of its own, because requests load and unload
-// others meanwhile.
-func (r *Repository) pollOnDemand(ctx context.Context, l *layout.Listing) error {
-	defer r.demand.Changed()
-	for id := range r.known() {
-		m := l.Model(id)
-		if m == nil {
-			if err := r.unload(ctx, id.Name, false); err != nil {
-				return err
-			}
-			continue
-		}
-		stamp, err := l.Stamp(ctx, m)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		r.mu.Lock()
-		last := r.outcomes[id]
-		r.mu.Unlock()
-		if err != nil || m.Ambiguous || last == nil || last.Err == nil && last.Stamp.Same(stamp) || r.actual.Snapshot().Model(id).Newest() == nil {
-			continue // the next request loads a model that is not loaded
-		}
-		_ = r.loadFor(ctx, desired.ByDemand, id.Name, infer.LoadOptions{Config: last.Override}) // the log has the error
-	}
-	return nil
-}
-
-// pinnedReady reports whether the pinned models work. Others are ready when they are needed.
-func (r *Repository) pinnedReady() bool {
-	now := r.actual.Snapshot()
-	for _, name := range r.opts.Demand.Pinned {
-		if now.Model(store.ID{Name: name}).Newest() == nil {
-			return false
-		}
-	}
-	for _, m := range now.Models() {
-		if v := m.Newest(); v != nil && v.Residency().Pinned && !v.Ready() {
-			return false
-		}
-	}
-	return true
 }
 
 // onDemandEntry completes the entry of a model that a request would load.

@@ -44,7 +44,7 @@ func (d *demandModels) target(ctx context.Context, name string, override *string
 	}
 	var content strings.Builder
 	now := r.actual.Snapshot()
-	members := closure(name, func(at string) []string {
+	members := closure([]string{name}, func(at string) []string {
 		if at == name {
 			return l.StepNames(ctx, at, override)
 		}
@@ -110,7 +110,7 @@ func (r *Repository) settingsOf(ctx context.Context, l *layout.Listing, m store.
 func (d *demandModels) Load(ctx context.Context, name string) error {
 	r := d.r
 	return r.runTask(ctx, func(ctx context.Context) error {
-		return r.loadFor(ctx, desired.ByDemand, name, infer.LoadOptions{Config: r.overrides.get(name)})
+		return r.loadFor(ctx, desired.ByDemand, name, infer.LoadOptions{Config: r.overrides.get(name)}, completeView)
 	})
 }
 

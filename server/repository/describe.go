@@ -75,10 +75,16 @@ func (r *Repository) contentOf(ctx context.Context, name string) (*layout.Conten
 // lookupTime bounds how long a readiness probe waits for the store.
 const lookupTime = 2 * time.Second
 
-// loadable reports whether a request would load a version: the store has it, and its last load did
-// not fail.
+// loadsOnRequest reports whether a request for a model begins a load: the model is not loaded, and its
+// last load did not fail.
+func (r *Repository) loadsOnRequest(name string) bool {
+	return r.actual.Snapshot().Model(store.ID{Name: name}).Newest() == nil && r.demand.Failure(name) == nil
+}
+
+// loadable reports whether a request would load a version: the store has it, and the model is neither
+// loaded nor did its last load fail.
 func (r *Repository) loadable(name, number string) bool {
-	if r.demand.Failure(name) != nil {
+	if !r.loadsOnRequest(name) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(r.life, lookupTime)

@@ -18,8 +18,7 @@ func (r *Repository) Exit() { r.phase.Store(exiting) }
 func (r *Repository) Drain(ctx context.Context) error {
 	r.Exit()
 	r.end()
-	r.endDemand()
-	var errs []error
+	errs := []error{r.endDemand(ctx)}
 	select {
 	case <-r.tasks.close():
 		r.mu.Lock()

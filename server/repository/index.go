@@ -6,6 +6,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/repository/actual"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
@@ -35,6 +36,19 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 		}
 	}
 	return out
+}
+
+// activity returns what the store does for a model of the last listing now; empty if nothing that takes
+// long.
+func (r *Repository) activity(id store.ID) string {
+	listed := r.listed.Load()
+	if r.paths == nil || listed == nil {
+		return ""
+	}
+	if m := layout.Find(*listed, id); m != nil {
+		return r.paths.Activity(*m)
+	}
+	return ""
 }
 
 // explain adds to versions that are loading what the store is doing for them.

@@ -34,7 +34,7 @@ func (r *Repository) Loaded() []LoadedModel {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []LoadedModel
-	for id := range r.desired {
+	for id := range r.desired.IDs() {
 		m := LoadedModel{ID: id, Serves: now.Model(id).Newest() != nil, Composing: r.desired.RequestedBy(id) == desired.ByStep}
 		if o := r.outcomes[id]; o != nil {
 			m.Override, m.Err = o.Override, o.Err

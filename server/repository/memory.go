@@ -56,8 +56,11 @@ func newMemory(o *Options) *memory {
 
 // described describes a version to the estimator. folder has the version's files.
 func described(c *layout.Content, folder *store.Folder, version string) estimate.Version {
-	v := layout.Version{Name: version}
-	return estimate.Version{Key: c.Origin(v), Files: estimate.FolderBytes(versionDir(folder, version)), Config: c.Config.ModelConfig}
+	key := "" // files that came with a load have no name of their own
+	if !c.Uploaded() {
+		key = c.Origin(layout.Version{Name: version})
+	}
+	return estimate.Version{Key: key, Files: estimate.FolderBytes(versionDir(folder, version)), Config: c.Config.ModelConfig}
 }
 
 // measure estimates the memory of a version, loads it, and measures what the load took.

@@ -14,9 +14,9 @@ import (
 )
 
 // annotate adds to the index entries of a model what a poll waits for, or why its last load failed and
-// which versions serve meanwhile. In the other control modes the client of a load has its error.
+// which versions serve meanwhile. In the control modes without polls the client of a load has its error.
 func (r *Repository) annotate(id store.ID, m *actual.Model, entries []*inferencepb.RepositoryIndexResponse_ModelIndex) {
-	if r.opts.Control != ControlPoll || len(entries) == 0 {
+	if !r.polls() || len(entries) == 0 {
 		return
 	}
 	at := entries[len(entries)-1]

@@ -28,7 +28,7 @@ func (r *Repository) Poll(ctx context.Context) error {
 // pollSafely polls once. Without retry it does not load again what failed and has not changed since. A
 // panic becomes an error.
 func (r *Repository) pollSafely(ctx context.Context, retry bool) error {
-	if r.opts.Control != ControlPoll && r.opts.Control != ControlAuto {
+	if !r.polls() {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
 	return r.runTask(ctx, func(ctx context.Context) (err error) {
@@ -42,6 +42,11 @@ func (r *Repository) pollSafely(ctx context.Context, retry bool) error {
 	})
 }
 
+// polls reports whether the control mode has polls.
+func (r *Repository) polls() bool {
+	return r.opts.Control == ControlPoll || r.opts.Control == ControlAuto
+}
+
 func (r *Repository) poll(ctx context.Context, retry bool) error {
 	r.polling.Lock()
 	defer r.polling.Unlock()
@@ -50,18 +55,29 @@ func (r *Repository) poll(ctx context.Context, retry bool) error {
 	if l.Err != nil {
 		return l.Err
 	}
-	if r.demand != nil {
-		return r.pollOnDemand(ctx, l)
-	}
 	waits := map[store.ID]*settle.Wait{}
-	added, removed := r.compare(l, waits)
-	view := func(f *plan.Finding) (store.Stamp, bool) {
-		visible, w, whole := r.settling.View(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
-		if w != nil {
-			r.logWait(f.ID, w)
-			waits[f.ID] = w
-		}
-		if whole {
+	removed := r.gone(l, waits)
+	var err error
+	if r.demand != nil {
+		err = r.pollOnDemand(ctx, l, removed, retry, waits)
+	} else {
+		r.reconcile(ctx, l, edit{by: desired.ByPoll, added: allFindings(l), removed: removed, view: r.pollView(retry, waits)})
+	}
+	for _, id := range removed {
+		delete(r.tried, id)
+	}
+	r.mu.Lock()
+	r.waits = waits
+	r.mu.Unlock()
+	return err
+}
+
+// pollView returns the view of a poll: what stands still and, without retry, was not tried before.
+func (r *Repository) pollView(retry bool, waits map[store.ID]*settle.Wait) view {
+	settled := r.settledView(waits)
+	return func(f *plan.Finding) (store.Stamp, bool) {
+		visible, load := settled(f)
+		if !load {
 			return visible, false
 		}
 		r.forgetFailure(f.ID, visible)
@@ -72,14 +88,18 @@ func (r *Repository) poll(ctx context.Context, retry bool) error {
 		}
 		return visible, true
 	}
-	r.reconcile(ctx, l, edit{by: desired.ByPoll, added: added, removed: removed, view: view})
-	for _, id := range removed {
-		delete(r.tried, id)
+}
+
+// settledView returns the view of what stands still. It records what waits. A poll uses it.
+func (r *Repository) settledView(waits map[store.ID]*settle.Wait) view {
+	return func(f *plan.Finding) (store.Stamp, bool) {
+		visible, w, whole := r.settling.View(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
+		if w != nil {
+			r.logWait(f.ID, w)
+			waits[f.ID] = w
+		}
+		return visible, !whole
 	}
-	r.mu.Lock()
-	r.waits = waits
-	r.mu.Unlock()
-	return nil
 }
 
 // forgetFailure forgets the error of the last load if what failed is gone: the store has what serves.
@@ -99,8 +119,8 @@ func loadedStamp(last *plan.Outcome) store.Stamp {
 	return last.Stamp
 }
 
-// compare returns the models of a listing, and those that it no longer has for the settle time.
-func (r *Repository) compare(l *layout.Listing, waits map[store.ID]*settle.Wait) (added []plan.Finding, removed []store.ID) {
+// gone returns the models that a listing no longer has for the settle time.
+func (r *Repository) gone(l *layout.Listing, waits map[store.ID]*settle.Wait) (removed []store.ID) {
 	missing := r.known()
 	for _, m := range l.Models {
 		if !m.Ambiguous {
@@ -114,7 +134,7 @@ func (r *Repository) compare(l *layout.Listing, waits map[store.ID]*settle.Wait)
 		}
 		removed = append(removed, id)
 	}
-	return allFindings(l), removed
+	return removed
 }
 
 // logWait logs what a poll waits for, once for each change.
@@ -141,7 +161,7 @@ func (r *Repository) nextPoll() (at time.Time) {
 
 // startView returns the view of the start: in poll control, versions with files that are not complete
 // are left for a poll if the model has others.
-func (r *Repository) startView() func(f *plan.Finding) (store.Stamp, bool) {
+func (r *Repository) startView() view {
 	if r.opts.Control != ControlPoll {
 		return nil
 	}

@@ -50,8 +50,9 @@ func (p *progress) begin(id store.ID, number int64) (end func()) {
 	}
 }
 
-// report returns the time of the start and the versions that load, the oldest load first.
-func (p *progress) report() readiness.Start {
+// report returns the time of the start and the versions that load, the oldest load first. activity returns
+// what the store does for a model.
+func (p *progress) report(activity func(store.ID) string) readiness.Start {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -65,7 +66,7 @@ func (p *progress) report() readiness.Start {
 	}
 	for v, since := range p.loading {
 		s.Loading = append(s.Loading, readiness.Loading{
-			Name: v.id.Name, Version: strconv.FormatInt(v.number, 10), Seconds: now.Sub(since).Seconds(),
+			Name: v.id.Name, Version: strconv.FormatInt(v.number, 10), Seconds: now.Sub(since).Seconds(), Activity: activity(v.id),
 		})
 	}
 	slices.SortFunc(s.Loading, func(a, b readiness.Loading) int {

@@ -30,18 +30,24 @@ func (r *Repository) Ready() bool {
 	if r.phase.Load() != ready {
 		return false
 	}
-	switch p := r.policy.Load(); p.Mode {
-	case readiness.Live:
+	p := r.policy.Load()
+	switch {
+	case p.Mode == readiness.Live:
 		return true
-	case readiness.Triton:
-		if r.demand != nil {
-			return r.pinnedReady()
-		}
+	case p.Mode == readiness.Triton && r.demand == nil:
 		return r.actual.AllReady()
 	default:
 		// No slow check when a model does not work.
-		return len(p.Reasons(r.conditions(false))) == 0 && len(p.Reasons(r.conditions(true))) == 0
+		return len(r.reasons(p, r.conditions(false))) == 0 && len(r.reasons(p, r.conditions(true))) == 0
 	}
+}
+
+// reasons returns why the server is not ready with these conditions.
+func (r *Repository) reasons(p *readiness.Policy, all []readiness.Version) []string {
+	if r.demand != nil {
+		return r.reasonsOnDemand(p, all)
+	}
+	return p.Reasons(all)
 }
 
 // BeginDrain makes the server unready. Everything is still accepted.
@@ -52,7 +58,7 @@ func (r *Repository) Readiness() readiness.Report {
 	p, phase := r.policy.Load(), r.phase.Load()
 	report := readiness.Report{
 		Live: answers(phase), Phase: phaseNames[phase], Policy: p.String(),
-		Models: r.conditions(true), Start: r.progress.report(),
+		Models: r.conditions(true), Start: r.progress.report(r.activity),
 	}
 	report.Start.Models, report.Start.Loaded = r.countModels()
 	switch phase {
@@ -63,7 +69,7 @@ func (r *Repository) Readiness() readiness.Report {
 			report.Reasons = []string{"the server could not start: " + reasonOf(err)}
 		}
 	case ready:
-		report.Reasons = p.Reasons(report.Models)
+		report.Reasons = r.reasons(p, report.Models)
 	default:
 		report.Reasons = []string{"the server is shutting down"}
 	}
@@ -76,12 +82,12 @@ func (r *Repository) countModels() (all, loaded int) {
 	now := r.actual.Snapshot()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id := range r.desired {
+	for id := range r.desired.IDs() {
 		if now.Model(id).Newest() != nil {
 			loaded++
 		}
 	}
-	return len(r.desired), loaded
+	return r.desired.Len(), loaded
 }
 
 // conditions returns the conditions of all versions, and of the models that have none because

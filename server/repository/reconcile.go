@@ -24,9 +24,11 @@ type edit struct {
 	// that only they need as steps are removed too.
 	removed    []store.ID
 	dependents bool
-	// view returns the part of a model's content that the operation may load; nil stands for all.
-	view func(f *plan.Finding) (visible store.Stamp, load bool)
+	view       view // nil: all
 }
+
+// view returns the part of a model's content that an operation may load.
+type view func(f *plan.Finding) (visible store.Stamp, load bool)
 
 // result is the outcome of an operation for its models.
 type result struct {
@@ -106,18 +108,18 @@ func (r *Repository) warnNoEffect(c *layout.Content) {
 
 // inspectSafely is inspect with a panic as the error of the finding: what is wrong with the files of one
 // model does not keep an operation from the others.
-func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *plan.Finding, view func(*plan.Finding) (store.Stamp, bool)) {
+func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *plan.Finding, see view) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.opts.Log.Error("panic while reading a model", "model", f.ID, "panic", p, "stack", string(debug.Stack()))
 			f.Content, f.Err = nil, status.New(status.Internal, "reading model '%s' panicked: %v", f.ID, p)
 		}
 	}()
-	r.inspect(ctx, l, f, view)
+	r.inspect(ctx, l, f, see)
 }
 
 // inspect completes the finding of one model, and reads the model if it is due.
-func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding, view func(*plan.Finding) (store.Stamp, bool)) {
+func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding, see view) {
 	m := l.Model(f.ID)
 	if m == nil {
 		f.ListErr = l.Err
@@ -134,8 +136,8 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
 		return
 	}
-	if view != nil {
-		visible, load := view(f)
+	if see != nil {
+		visible, load := see(f)
 		if f.Stamp = visible; !load {
 			return
 		}
@@ -156,7 +158,7 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 func (r *Repository) relinked(l *layout.Listing, id store.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.opts.Namespacing && r.desired[id] != nil && l.Relinked(r.desired.Content(id))
+	return r.opts.Namespacing && r.desired.Has(id) && l.Relinked(r.desired.Content(id))
 }
 
 // composingModels returns the models of the steps of a found model, even if it is not due.

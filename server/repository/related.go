@@ -7,6 +7,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/repository/layout"
+	"triton/server/store"
 )
 
 // relatedLock is a name that no model has. An operation on several models, which ensembles
@@ -50,21 +51,47 @@ func (r *Repository) reserve(
 	}
 }
 
-// relatedModels returns the names of a model, of the models that its steps need, and of the
-// ensembles that need one of them, sorted: in the store and in the desired state. With an
-// override, the model's own steps are the steps of the override.
+// relatedModels returns the names of the models that the load of a model may change, sorted: the
+// model and the models of its steps, in the store and in the desired state, and all that ensembles of the
+// desired state connect with them. An ensemble that is only loaded again is loaded as it was read
+// before, so the store is not asked for its steps. With an override, the model's own steps are the
+// steps of the override.
 func (r *Repository) relatedModels(ctx context.Context, l *layout.Listing, name string, override *string) []string {
-	return closure(name, func(at string) []string {
+	members := closure([]string{name}, func(at string) []string {
+		o := override
 		if at != name {
-			return append(r.neighbors(at), l.StepNames(ctx, at, nil)...)
+			o = nil
 		}
-		return append(r.neighbors(at), l.StepNames(ctx, at, override)...)
+		return append(l.StepNames(ctx, at, o), r.desiredSteps(l, at)...)
 	})
+	return closure(members, r.neighbors)
+}
+
+// desiredSteps returns the names of the models that the models of a name have as steps in the desired
+// state.
+func (r *Repository) desiredSteps(l *layout.Listing, name string) []string {
+	ids := []store.ID{{Name: name}}
+	for _, m := range l.Named(name) {
+		if m.ID.Namespace != "" {
+			ids = append(ids, m.ID)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []string
+	for _, id := range ids {
+		for _, p := range r.desired.ComposingModels(id) {
+			all = append(all, p.Name)
+		}
+	}
+	return all
 }
 
 // connected returns the names that ensembles of the desired state connect with a name,
 // sorted.
-func (r *Repository) connected(name string) []string { return closure(name, r.neighbors) }
+func (r *Repository) connected(name string) []string {
+	return closure([]string{name}, r.neighbors)
+}
 
 func (r *Repository) neighbors(name string) []string {
 	r.mu.Lock()
@@ -72,15 +99,21 @@ func (r *Repository) neighbors(name string) []string {
 	return r.desired.Neighbors(name)
 }
 
-// closure returns a name and all names that can be reached from it through next, sorted.
-func closure(name string, next func(name string) []string) []string {
-	all := []string{name}
-	for i := 0; i < len(all); i++ {
-		for _, n := range next(all[i]) {
-			if n != relatedLock && !slices.Contains(all, n) {
+// closure returns names and all names that can be reached from them through next, sorted.
+func closure(from []string, next func(name string) []string) []string {
+	var all []string
+	seen := map[string]bool{relatedLock: true}
+	add := func(names []string) {
+		for _, n := range names {
+			if !seen[n] {
+				seen[n] = true
 				all = append(all, n)
 			}
 		}
+	}
+	add(from)
+	for i := 0; i < len(all); i++ {
+		add(next(all[i]))
 	}
 	slices.Sort(all)
 	return all

@@ -130,7 +130,7 @@ type Repository struct {
 	overrides  overrides
 
 	mu       sync.Mutex // guards the fields below
-	desired  desired.State
+	desired  *desired.State
 	outcomes map[store.ID]*plan.Outcome
 	refused  map[store.ID]error                // why the last operation could not read a model's configuration
 	waits    map[store.ID]*settle.Wait         // what the last poll left for later
@@ -155,7 +155,7 @@ func New(o Options) *Repository {
 		reader: layout.Reader{
 			Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing,
 		},
-		desired:  desired.State{},
+		desired:  desired.New(),
 		outcomes: map[store.ID]*plan.Outcome{},
 		refused:  map[store.ID]error{},
 		waits:    map[store.ID]*settle.Wait{},

@@ -4,6 +4,8 @@
 package desired
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"triton/server/repository/layout"
@@ -23,7 +25,19 @@ const (
 )
 
 // State is the models to serve. Operations edit it under the lock of the repository.
-type State map[store.ID]*model
+type State struct {
+	models map[store.ID]*model
+	// users are the ensembles that have a model as a step, and adjacent counts the steps that connect
+	// two names: a store may have thousands of ensembles over the same model, so nothing goes over
+	// all models to find them.
+	users    map[store.ID]map[store.ID]bool
+	adjacent map[string]map[string]int
+}
+
+// New returns a state without models.
+func New() *State {
+	return &State{models: map[store.ID]*model{}, users: map[store.ID]map[store.ID]bool{}, adjacent: map[string]map[string]int{}}
+}
 
 // model is a model to serve. It stays in the state while it cannot serve, so that an
 // ensemble serves again when the models of its steps do.
@@ -34,14 +48,14 @@ type model struct {
 
 // Add adds a requester to a model and, if its content was read, replaces the content. A
 // model whose content could never be read is not added: there is nothing to load.
-func (s State) Add(id store.ID, by Requester, c *layout.Content) {
-	m := s[id]
+func (s *State) Add(id store.ID, by Requester, c *layout.Content) {
+	m := s.models[id]
 	switch {
 	case m == nil && c == nil:
 		return
 	case m == nil:
 		m = &model{}
-		s[id] = m
+		s.models[id] = m
 	}
 	m.by |= by
 	if c == nil {
@@ -50,8 +64,12 @@ func (s State) Add(id store.ID, by Requester, c *layout.Content) {
 	if c.Ensemble() { // an ensemble is loaded again when its composing models are
 		c.Folder.Hold()
 	}
+	if m.content != nil {
+		s.unlink(id, m)
+	}
 	m.release()
 	m.content = c
+	s.link(id, c)
 }
 
 // release gives up the folder of an ensemble.
@@ -63,20 +81,19 @@ func (m *model) release() {
 
 // Remove removes models and, with dependents, those that only they need as steps. It
 // returns all models that are to be unloaded.
-func (s State) Remove(ids []store.ID, dependents bool) []store.ID {
+func (s *State) Remove(ids []store.ID, dependents bool) []store.ID {
 	removed := slices.Clone(ids)
 	for i := 0; i < len(removed); i++ {
-		m := s[removed[i]]
+		m := s.models[removed[i]]
 		if m == nil {
 			continue
 		}
-		m.release()
-		delete(s, removed[i])
+		s.drop(removed[i], m)
 		if !dependents {
 			continue
 		}
 		for _, p := range m.content.ComposingModels {
-			if composing := s[p]; composing != nil && composing.by == ByStep && len(s.users(p)) == 0 && !slices.Contains(removed, p) {
+			if composing := s.models[p]; composing != nil && composing.by == ByStep && len(s.users[p]) == 0 && !slices.Contains(removed, p) {
 				removed = append(removed, p)
 			}
 		}
@@ -85,30 +102,41 @@ func (s State) Remove(ids []store.ID, dependents bool) []store.ID {
 }
 
 // Clear removes all models.
-func (s State) Clear() {
-	for id, m := range s {
-		m.release()
-		delete(s, id)
+func (s *State) Clear() {
+	for id, m := range s.models {
+		s.drop(id, m)
 	}
 }
 
+func (s *State) drop(id store.ID, m *model) {
+	s.unlink(id, m)
+	m.release()
+	delete(s.models, id)
+}
+
+// Len returns the number of models.
+func (s *State) Len() int { return len(s.models) }
+
+// IDs returns the models in any order.
+func (s *State) IDs() iter.Seq[store.ID] { return maps.Keys(s.models) }
+
 // Has reports whether the state has a model.
-func (s State) Has(id store.ID) bool { return s[id] != nil }
+func (s *State) Has(id store.ID) bool { return s.models[id] != nil }
 
 // Content returns the content to load a model from. The model is in the state.
-func (s State) Content(id store.ID) *layout.Content { return s[id].content }
+func (s *State) Content(id store.ID) *layout.Content { return s.models[id].content }
 
 // ComposingModels returns the models of an ensemble's steps, by step.
-func (s State) ComposingModels(id store.ID) []store.ID {
-	if m := s[id]; m != nil {
+func (s *State) ComposingModels(id store.ID) []store.ID {
+	if m := s.models[id]; m != nil {
 		return m.content.ComposingModels
 	}
 	return nil
 }
 
 // RequestedBy returns what requested a model; 0 if the state does not have it.
-func (s State) RequestedBy(id store.ID) Requester {
-	if m := s[id]; m != nil {
+func (s *State) RequestedBy(id store.ID) Requester {
+	if m := s.models[id]; m != nil {
 		return m.by
 	}
 	return 0

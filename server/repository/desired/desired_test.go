@@ -44,8 +44,8 @@ func content(name, parts string, open *int) *layout.Content {
 }
 
 // nested has the models a, b and c, the ensembles ab and bc, and top over ab and c.
-func nested(open *int, topBy, partsBy Requester) State {
-	s := State{}
+func nested(open *int, topBy, partsBy Requester) *State {
+	s := New()
 	for name, parts := range map[string]string{"a": "", "b": "", "c": "", "ab": "a b", "bc": "b c", "top": "ab c"} {
 		by := partsBy
 		if name == "top" || name == "bc" {
@@ -83,7 +83,9 @@ func TestRemove(t *testing.T) {
 			require.False(t, s.Has(m))
 		}
 		s.Clear()
-		require.Empty(t, s)
+		require.Zero(t, s.Len())
+		require.Empty(t, s.users)
+		require.Empty(t, s.adjacent)
 		require.Zero(t, open)
 	}
 }
@@ -92,7 +94,7 @@ func TestRemove(t *testing.T) {
 func TestAdd(t *testing.T) {
 	t.Parallel()
 	open := 0
-	s := State{}
+	s := New()
 	s.Add(id("e"), ByPoll, nil)
 	require.False(t, s.Has(id("e")))
 	first, second := content("e", "a", &open), content("e", "b", &open)
@@ -101,6 +103,9 @@ func TestAdd(t *testing.T) {
 	require.Same(t, first, s.Content(id("e")))
 	s.Add(id("e"), ByClient, second)
 	require.Equal(t, ids("b"), s.ComposingModels(id("e")))
+	require.Equal(t, []string{"b"}, s.Neighbors("e"), "those of the content before are forgotten")
+	require.Empty(t, s.Neighbors("a"))
+	require.Empty(t, s.EnsemblesOf(ids("a")))
 	first.Folder.Release()
 	require.Equal(t, 1, open, "the folder before is given back")
 	second.Folder.Release()

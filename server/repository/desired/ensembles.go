@@ -1,21 +1,27 @@
 package desired
 
 import (
+	"maps"
 	"slices"
 
 	"triton/pkg/status"
+	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
 // EnsemblesOf returns the ensembles that need one of the models, directly or through other
 // ensembles. Each comes after the ensembles that it needs. The models themselves are left
 // out, except an ensemble that needs another of the returned ensembles.
-func (s State) EnsemblesOf(ids []store.ID) []store.ID {
+func (s *State) EnsemblesOf(ids []store.ID) []store.ID {
+	given := make(map[store.ID]bool, len(ids))
+	for _, id := range ids {
+		given[id] = true
+	}
 	reached := map[store.ID]bool{}
 	for queue := slices.Clone(ids); len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
-		for _, user := range s.users(at) {
-			if !reached[user] && (reached[at] || !slices.Contains(ids, user)) {
+		for user := range s.users[at] {
+			if !reached[user] && (reached[at] || !given[user]) {
 				reached[user] = true
 				queue = append(queue, user)
 			}
@@ -33,51 +39,55 @@ func (s State) EnsemblesOf(ids []store.ID) []store.ID {
 		}
 		order = append(order, id)
 	}
-	for _, id := range s.sorted() {
+	for _, id := range slices.SortedFunc(maps.Keys(reached), store.Compare) {
 		visit(id)
 	}
 	return order
 }
 
-// users returns the ensembles that have a model as a step, sorted.
-func (s State) users(id store.ID) []store.ID {
-	var all []store.ID
-	for user, m := range s {
-		if slices.Contains(m.content.ComposingModels, id) {
-			all = append(all, user)
+// link records that the steps of a content connect its model with others.
+func (s *State) link(id store.ID, c *layout.Content) {
+	for _, p := range c.ComposingModels {
+		if s.users[p] == nil {
+			s.users[p] = map[store.ID]bool{}
 		}
+		s.users[p][id] = true
+		s.connect(id.Name, p.Name, 1)
+		s.connect(p.Name, id.Name, 1)
 	}
-	slices.SortFunc(all, store.Compare)
-	return all
 }
 
-func (s State) sorted() []store.ID {
-	var all []store.ID
-	for id := range s {
-		all = append(all, id)
+// unlink undoes link for a model that is removed or gets another content.
+func (s *State) unlink(id store.ID, m *model) {
+	for _, p := range m.content.ComposingModels {
+		if delete(s.users[p], id); len(s.users[p]) == 0 {
+			delete(s.users, p)
+		}
+		s.connect(id.Name, p.Name, -1)
+		s.connect(p.Name, id.Name, -1)
 	}
-	slices.SortFunc(all, store.Compare)
-	return all
 }
 
-// Neighbors returns the names of the models that steps connect with the models of a name.
-func (s State) Neighbors(name string) []string {
-	var all []string
-	for id, m := range s {
-		for _, p := range m.content.ComposingModels {
-			switch {
-			case id.Name == name:
-				all = append(all, p.Name)
-			case p.Name == name:
-				all = append(all, id.Name)
-			}
-		}
+func (s *State) connect(from, to string, steps int) {
+	all := s.adjacent[from]
+	if all == nil {
+		all = map[string]int{}
+		s.adjacent[from] = all
 	}
-	return all
+	if all[to] += steps; all[to] == 0 {
+		delete(all, to)
+	}
+	if len(all) == 0 {
+		delete(s.adjacent, from)
+	}
 }
+
+// Neighbors returns the names of the models that steps connect with the models of a name, in any
+// order.
+func (s *State) Neighbors(name string) []string { return slices.Collect(maps.Keys(s.adjacent[name])) }
 
 // Cycle returns an error if an ensemble needs itself.
-func (s State) Cycle(id store.ID) error {
+func (s *State) Cycle(id store.ID) error {
 	seen := map[store.ID]bool{}
 	var find func(at store.ID) (last store.ID, found bool)
 	find = func(at store.ID) (store.ID, bool) {

@@ -18,7 +18,7 @@ import (
 
 // Version is a version to load.
 type Version struct {
-	// Key identifies the version among all that were measured.
+	// Key identifies the version among all that were measured; empty: it is not recorded.
 	Key   string
 	Files int64 // the sizes of its files
 	// Config is completed as far as that is possible without the backend.
@@ -160,6 +160,9 @@ func (e *Estimator) Learn(v Version, bytes evict.Bytes) error {
 	if n := bytes[evict.Host]; v.Files >= minFiles && n > 0 && backend == "onnxruntime" {
 		was := e.multiple(backend)
 		e.multiples[backend] = was + weight*(float64(max(n-sessionBase, 0))/float64(v.Files)-was)
+	}
+	if v.Key == "" {
+		return nil
 	}
 	was := e.record[v.Key]
 	e.record[v.Key] = measured{v.Files, maps.Clone(bytes)}

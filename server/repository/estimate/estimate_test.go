@@ -93,3 +93,16 @@ func TestFolderBytes(t *testing.T) {
 	require.EqualValues(t, 115, FolderBytes(dir))
 	require.Zero(t, FolderBytes(filepath.Join(dir, "none")))
 }
+
+// TestUnnamed: what cannot be told apart from others is not recorded.
+func TestUnnamed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "record")
+	e, err := New(file)
+	require.NoError(t, err)
+	v := Version{Files: 10, Config: &inferencepb.ModelConfig{Backend: "identity"}}
+	before := e.Estimate(v)
+	require.NoError(t, e.Learn(v, evict.Bytes{evict.Host: 5 << 20}))
+	require.Equal(t, before, e.Estimate(v))
+	require.NoFileExists(t, file)
+}

@@ -19,6 +19,7 @@ type Listing struct {
 	took   time.Duration
 
 	reader Reader
+	named  map[string][]store.Model // Models by name; nil: Named was not called
 	stamps map[store.ID]stamped
 	read   map[store.ID]*readResult
 }
@@ -49,6 +50,7 @@ func (l *Listing) Renew(ctx context.Context) {
 	begin := time.Now()
 	l.Models, l.Err = l.reader.Store.List(ctx)
 	l.took = time.Since(begin)
+	l.named = nil
 	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*readResult{}
 }
 
@@ -63,23 +65,26 @@ func (l *Listing) Release() {
 }
 
 // Model returns the model of an ID; nil when the store does not have it.
-func (l *Listing) Model(id store.ID) *store.Model {
-	i, found := slices.BinarySearchFunc(l.Models, id, func(m store.Model, id store.ID) int { return store.Compare(m.ID, id) })
+func (l *Listing) Model(id store.ID) *store.Model { return Find(l.Models, id) }
+
+// Find returns the model of an ID; nil when the models, which are sorted by ID, do not have it.
+func Find(models []store.Model, id store.ID) *store.Model {
+	i, found := slices.BinarySearchFunc(models, id, func(m store.Model, id store.ID) int { return store.Compare(m.ID, id) })
 	if !found {
 		return nil
 	}
-	return &l.Models[i]
+	return &models[i]
 }
 
 // Named returns the models of a name, by namespace.
 func (l *Listing) Named(name string) []store.Model {
-	var all []store.Model
-	for _, m := range l.Models {
-		if m.ID.Name == name {
-			all = append(all, m)
+	if l.named == nil {
+		l.named = make(map[string][]store.Model, len(l.Models))
+		for _, m := range l.Models {
+			l.named[m.ID.Name] = append(l.named[m.ID.Name], m)
 		}
 	}
-	return all
+	return l.named[name]
 }
 
 // Stamp identifies the content of a model.
@@ -92,9 +97,14 @@ func (l *Listing) Stamp(ctx context.Context, m *store.Model) (store.Stamp, error
 	return got.stamp, got.err
 }
 
-// Restrict makes a stamp the stamp of a model: entries that it lacks are not seen. It is called before the
-// model is read.
-func (l *Listing) Restrict(id store.ID, s store.Stamp) { l.stamps[id] = stamped{stamp: s} }
+// Restrict makes a stamp the stamp of a model: entries that it lacks are not seen. It is called before
+// Content; the configuration alone may have been read.
+func (l *Listing) Restrict(id store.ID, s store.Stamp) {
+	l.stamps[id] = stamped{stamp: s}
+	if got := l.read[id]; got != nil && got.content != nil {
+		got.content.Stamp = s
+	}
+}
 
 // Config returns the configuration of a model as its file has it; read-only.
 func (l *Listing) Config(ctx context.Context, m *store.Model) (*modelconfig.Config, error) {

@@ -86,7 +86,7 @@ func (a *Action) Details() []any {
 // Models returns the actions on the models that an operation found and on those that it
 // removed from the desired state, in the order of the log. Loads run at the same time,
 // except that ensembles wait for their composing models.
-func Models(s desired.State, found []Finding, removed []store.ID) []Action {
+func Models(s *desired.State, found []Finding, removed []store.ID) []Action {
 	var reports, rest []Action
 	loads := map[store.ID]bool{}
 	for _, f := range found {

@@ -30,7 +30,7 @@ func TestModels(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			require.Equal(t, "plan", d.Cmd)
-			state := desired.State{}
+			state := desired.New()
 			var found []Finding
 			var removed []store.ID
 			for line := range strings.SplitSeq(d.Input, "\n") {

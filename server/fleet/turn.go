@@ -1,0 +1,49 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"triton/pkg/status"
+)
+
+// turn is held for writing while the controller reads the document and changes the server. It is held
+// for reading while a load or an unload of a client changes the server, so that the controller does
+// not correct half of it.
+type turn struct{ mu sync.RWMutex }
+
+// turnWait is the time from one try to take the turn to the next.
+const turnWait = 10 * time.Millisecond
+
+// lock takes the turn for writing. It tries instead of waiting in Lock, which would hold up all
+// clients behind one whose load takes long, and could not end with ctx.
+func (t *turn) lock(ctx context.Context) (unlock func(), err error) {
+	for !t.mu.TryLock() {
+		select {
+		case <-time.After(turnWait):
+		case <-ctx.Done():
+			return nil, &status.Error{Code: status.Cancelled, Msg: "the call ended while another one changed the models", Cause: context.Cause(ctx)}
+		}
+	}
+	return t.mu.Unlock, nil
+}
+
+// rlock takes the turn for reading.
+func (t *turn) rlock() (unlock func()) {
+	t.mu.RLock()
+	return t.mu.RUnlock
+}
+
+// leave runs an action of the controller, but waits no longer than ctx: a load that has begun ends with
+// the server, which waits for the controller before.
+func leave(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

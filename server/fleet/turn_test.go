@@ -1,0 +1,79 @@
+package fleet
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/infer"
+)
+
+// slowServer loads the model "slow" until let is closed, as a backend that hangs.
+type slowServer struct {
+	*fakeServer
+	let chan struct{}
+}
+
+func (s *slowServer) Load(ctx context.Context, name string, o infer.LoadOptions) error {
+	if name == "slow" {
+		<-s.let
+	}
+	return s.fakeServer.Load(ctx, name, o)
+}
+
+func (s *slowServer) controller(t *testing.T, file string) *Controller {
+	c := newController(t, s.fakeServer, file, true)
+	c.opts.Models = s
+	return c
+}
+
+// TestSlowLoadOfController: the end of the server's context ends a look whose load hangs.
+func TestSlowLoadOfController(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state")
+	put(t, file, `{"models":{"slow":{}}}`)
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowServer{newFake(), make(chan struct{})}
+		c := s.controller(t, file)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Sync(ctx) }()
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
+		close(s.let)
+	})
+}
+
+// TestSlowLoadOfClient: a load of a client that hangs holds up neither other clients nor an export, and
+// a look that waits for it ends with its context.
+func TestSlowLoadOfClient(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state")
+	put(t, file, `{"models":{}}`)
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowServer{newFake(), make(chan struct{})}
+		c := s.controller(t, file)
+		require.NoError(t, c.Sync(t.Context()))
+		slow := make(chan error, 1)
+		go func() { slow <- c.Load(t.Context(), "slow", infer.LoadOptions{}) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		looked := make(chan error, 1)
+		go func() { looked <- c.Sync(ctx) }()
+		synctest.Wait()
+		require.NoError(t, c.Load(t.Context(), "quick", infer.LoadOptions{}))
+		d, err := c.Export(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"quick"}, d.Names())
+		cancel()
+		require.ErrorIs(t, <-looked, context.Canceled)
+		close(s.let)
+		require.NoError(t, <-slow)
+		require.NoError(t, c.Sync(t.Context()))
+		require.Equal(t, "load quick, load slow", s.took())
+	})
+}

@@ -1,0 +1,79 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"triton/server/infer"
+	"triton/server/repository/desired"
+	"triton/server/repository/layout"
+	"triton/server/repository/plan"
+	"triton/server/repository/settle"
+	"triton/server/store"
+)
+
+// completeView is the view of a first load: the versions with a file that is not complete are left
+// out if there are others.
+func completeView(f *plan.Finding) (store.Stamp, bool) { return settle.Complete(f.Stamp), true }
+
+// pollOnDemand loads the loaded models again whose files have changed and stand still, and unloads
+// the removed ones. Each model is an operation of its own, because requests load and unload others
+// meanwhile.
+func (r *Repository) pollOnDemand(
+	ctx context.Context, l *layout.Listing, removed []store.ID, retry bool, waits map[store.ID]*settle.Wait,
+) error {
+	defer r.demand.Changed()
+	var errs []error
+	for _, id := range removed {
+		errs = append(errs, r.unload(ctx, id.Name, false))
+	}
+	see := r.pollView(retry, waits)
+	for _, id := range slices.SortedFunc(maps.Keys(r.known()), store.Compare) {
+		if m := l.Model(id); m != nil && !m.Ambiguous && r.changed(ctx, l, m, see) {
+			o := infer.LoadOptions{Config: r.overrideOf(id)}
+			_ = r.loadFor(ctx, desired.ByDemand, id.Name, o, r.reloadView(id, waits)) // the log has the error
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// changed reports whether a poll is to load a loaded model again. The next request loads a model
+// that is not loaded.
+func (r *Repository) changed(ctx context.Context, l *layout.Listing, m *store.Model, see view) bool {
+	now := r.actual.Snapshot().Model(m.ID)
+	f := plan.Finding{ID: m.ID, Location: m.Location, Broken: now.Broken()}
+	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
+		return false
+	}
+	r.mu.Lock()
+	f.Last = r.outcomes[m.ID]
+	r.mu.Unlock()
+	if f.Last == nil || now.Newest() == nil {
+		return false
+	}
+	visible, load := see(&f)
+	f.Stamp = visible
+	_, due := f.Due()
+	return load && due
+}
+
+// reloadView returns the view of a poll that loads a model again. The model may have been unloaded
+// to make room since: then it stays unloaded. The models of its steps that are not loaded are loaded
+// as for a request.
+func (r *Repository) reloadView(id store.ID, waits map[store.ID]*settle.Wait) view {
+	settled := r.settledView(waits)
+	return func(f *plan.Finding) (store.Stamp, bool) {
+		switch serves := r.actual.Snapshot().Model(f.ID).Newest() != nil; {
+		case serves:
+			return settled(f)
+		case f.ID == id:
+			return f.Stamp, false
+		}
+		return completeView(f)
+	}
+}
