@@ -84,7 +84,8 @@ func (r *remotes) open(path string) (store.Place, error) {
 	}
 	m := mirror.New(source, mirror.Options{
 		Cache: r.cache, Download: r.downloader, Log: r.opts.Log,
-		KeepLast: r.opts.Models.Control == repository.ControlPoll,
+		// A poll goes on with the other paths.
+		KeepLast: r.opts.Models.Control == repository.ControlPoll || r.opts.Models.Control == repository.ControlAuto,
 	})
 	r.mirrors = append(r.mirrors, m)
 	return m, nil

@@ -23,7 +23,7 @@ func Scheme(path string) string {
 func (s Schemes) Open(path string, env Env) (Source, error) {
 	open, known := s[Scheme(path)]
 	if !known {
-		return nil, fmt.Errorf("%s: unknown scheme of a model repository; known are %s", path, strings.Join(slices.Sorted(maps.Keys(s)), ", "))
+		return nil, fmt.Errorf("%s://: unknown scheme of a model repository; known are %s", Scheme(path), strings.Join(slices.Sorted(maps.Keys(s)), ", "))
 	}
 	return open(path, env)
 }
