@@ -3,6 +3,7 @@ package remote
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,22 @@ func Scheme(path string) string {
 		return ""
 	}
 	return scheme
+}
+
+var (
+	userInfo   = regexp.MustCompile(`//[^/@]*@`)
+	parameters = regexp.MustCompile(`\?[^#]*`)
+)
+
+// Hidden returns a path as messages may show it: without what may be a password or a signature.
+func Hidden(path string) string {
+	switch Scheme(path) {
+	case "":
+		return path
+	case "oci": // its parameters are settings
+		return userInfo.ReplaceAllString(path, "//...@")
+	}
+	return parameters.ReplaceAllString(userInfo.ReplaceAllString(path, "//...@"), "?...")
 }
 
 // Open opens the source of a path.
