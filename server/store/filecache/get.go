@@ -159,6 +159,7 @@ func (c *Cache) place(temp string, b *Blob, w Want) error {
 	}
 	if err != nil {
 		c.bytes.Add(w.Size)
+		c.added.Add(w.Size)
 	}
 	return c.writeKey(w.Key, b.Digest)
 }
