@@ -91,7 +91,7 @@ type counter struct {
 const nameBytes = 256
 
 // count counts an entry.
-func (t *Tree) count(name string) error { return t.counter.add(name, t.limits) }
+func (t *Tree) count(name string) error { return t.add(name, t.limits) }
 
 func (c *counter) add(name string, limits Limits) error {
 	c.entries++
