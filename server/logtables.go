@@ -9,6 +9,7 @@ import (
 
 	"triton/pkg/log"
 	"triton/server/repository"
+	"triton/server/store/remote"
 )
 
 // logModels writes the table of models, as Triton does after loading.
@@ -40,7 +41,7 @@ func (s *Server) logOptions() {
 		{"server_extensions", strings.Join(extensions, " ")},
 	}
 	for i, path := range o.Repositories {
-		rows = append(rows, []string{fmt.Sprintf("model_repository_path[%d]", i), path})
+		rows = append(rows, []string{fmt.Sprintf("model_repository_path[%d]", i), remote.Hidden(path)})
 	}
 	rows = append(rows, []string{"model_control_mode", controlName(o.Models.Control)})
 	for i, name := range o.Models.Startup {

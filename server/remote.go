@@ -56,10 +56,10 @@ func (r Remote) schemes() remote.Schemes {
 type remotes struct {
 	opts *Options
 
-	mu         sync.Mutex
-	cache      *filecache.Cache // nil: no path was remote so far
-	downloader *download.Downloader
-	mirrors    []*mirror.Mirror
+	mu      sync.Mutex
+	cache   *filecache.Cache // nil: no path was remote so far
+	mirrors map[string]*mirror.Mirror
+	past    map[string]mirror.Stats // of the mirrors before those, of paths that were registered again
 }
 
 // open opens the place of a repository path.
@@ -76,17 +76,23 @@ func (r *remotes) open(path string) (store.Place, error) {
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 	}
+	// Each path has a downloader of its own: one that does not answer keeps all connections of it busy.
+	d := download.New(r.opts.Remote.Download)
 	env := remote.Env{Getenv: getenv, Log: r.opts.Log}
-	env.Fetch, env.Make = mirror.Fetcher(r.cache, r.downloader), mirror.Maker(r.cache)
+	env.Fetch, env.Make = mirror.Fetcher(r.cache, d), mirror.Maker(r.cache)
 	source, err := r.opts.Remote.schemes().Open(path, env)
 	if err != nil {
 		return nil, status.New(status.InvalidArg, "%w", err)
 	}
 	m := mirror.New(source, mirror.Options{
-		Cache: r.cache, Download: r.downloader, Log: r.opts.Log,
-		KeepLast: r.opts.Models.Control == repository.ControlPoll,
+		Cache: r.cache, Download: d, Log: r.opts.Log,
+		// A poll goes on with the other paths.
+		KeepLast: r.opts.Models.Control == repository.ControlPoll || r.opts.Models.Control == repository.ControlAuto,
 	})
-	r.mirrors = append(r.mirrors, m)
+	if before := r.mirrors[path]; before != nil {
+		r.past[path] = r.past[path].Plus(before.Stats())
+	}
+	r.mirrors[path] = m
 	return m, nil
 }
 
@@ -102,7 +108,7 @@ func (r *remotes) openCache() error {
 	if err != nil {
 		return status.New(status.Internal, "%w; choose another folder with --repository-cache-directory", err)
 	}
-	r.cache, r.downloader = c, download.New(r.opts.Remote.Download)
+	r.cache, r.mirrors, r.past = c, map[string]*mirror.Mirror{}, map[string]mirror.Stats{}
 	return nil
 }
 
@@ -114,9 +120,10 @@ func (r *remotes) stats() (all []mirror.Stats, cache *filecache.Stats) {
 		return nil, nil
 	}
 	seen := map[string]int{}
-	for _, m := range r.mirrors {
-		s := m.Stats()
-		if at, again := seen[s.Path]; again { // registered again: the counters go on
+	for path, m := range r.mirrors {
+		s := r.past[path].Plus(m.Stats())
+		if at, again := seen[s.Path]; again { // paths that differ in what is not shown
+			s.Up = s.Up && all[at].Up
 			all[at] = all[at].Plus(s)
 			continue
 		}

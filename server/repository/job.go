@@ -19,6 +19,8 @@ import (
 type job struct {
 	plan.Change
 	old     *model.LoadedVersion // serves until the load ends; nil: no version serves
+	folder  *store.Folder        // the fetched files, until the load ends
+	times   loadphase.Times      // before the load
 	version *model.LoadedVersion // the result
 	err     error
 }

@@ -105,21 +105,57 @@ func (r *Repository) checkVersions(c *layout.Content) error {
 	return nil
 }
 
-// loadVersion makes the version of a job. After an error it tries again, up to LoadRetries
-// times.
+// loadVersion makes the version of a job. The files are fetched before the version takes a place to
+// load: a store that is slow or does not answer keeps no version of another store from loading.
 func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job, composing []*model.LoadedVersion) {
+	if j.err = r.retry(ctx, func() error { return r.fetch(ctx, c, j) }); j.err != nil {
+		return
+	}
+	defer j.folder.Release() // the version holds it
 	p, ctx := r.acquirePlace(ctx)
 	defer p.release()
-	if ctx.Err() != nil {
-		j.err = status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
+	if j.err = ended(ctx); j.err != nil {
 		return
 	}
 	defer r.progress.begin(c.ID(), j.Number)()
+	j.err = r.retry(ctx, func() (err error) {
+		j.version, err = r.build(ctx, c, j, composing)
+		return err
+	})
+}
+
+// ended returns the error of a load whose context has ended.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return status.New(status.Unavailable, "loading was ended: %w", context.Cause(ctx))
+}
+
+// retry calls do until it succeeds, at most once more than LoadRetries.
+func (r *Repository) retry(ctx context.Context, do func() error) (err error) {
 	for range max(r.opts.LoadRetries, 0) + 1 {
-		if j.version, j.err = r.build(ctx, c, j, composing); j.err == nil || ctx.Err() != nil {
-			return
+		if err = do(); err == nil || ctx.Err() != nil {
+			break
 		}
 	}
+	return err
+}
+
+// fetch gets the files of the version of a job, if it loads any.
+func (r *Repository) fetch(ctx context.Context, c *layout.Content, j *job) (err error) {
+	j.times = c.Times
+	if err := ended(ctx); err != nil || j.Do == plan.ReplaceInstances || c.Ensemble() {
+		return err
+	}
+	defer r.progress.begin(c.ID(), j.Number)()
+	begin := time.Now()
+	j.folder, err = c.Fetch(ctx, r.reader.Store, j.Name)
+	j.times.Add(loadphase.Fetch, begin)
+	if err != nil {
+		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.ID(), j.Number, reasonOf(err)))
+	}
+	return err
 }
 
 // build makes the version of a job, for an ensemble from the versions of its composing models.
@@ -127,7 +163,7 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, compo
 	s := model.Source{
 		ID: c.ID(), Number: j.Number, Version: j.Name, ConfigEntry: c.ConfigEntry, Config: c.Config,
 		From:  model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
-		Times: c.Times,
+		Times: j.times,
 	}
 	switch {
 	case j.Do == plan.ReplaceInstances:
@@ -138,16 +174,8 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, compo
 		s.Folder, s.Models = c.Folder, r.actual.Steps(stepIDs(c))
 		return r.builder.LoadEnsemble(s, composing, j.old)
 	}
-	begin := time.Now()
-	folder, err := c.Fetch(ctx, r.reader.Store, j.Name)
-	s.Times.Add(loadphase.Fetch, begin)
-	if err != nil {
-		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.ID(), j.Number, reasonOf(err)))
-		return nil, err
-	}
-	defer folder.Release() // the version holds it
-	s.Folder, s.Models = folder, r.submitter(c.ID().Namespace)
-	return r.memory.measure(c, folder, j.Name, func() (*model.LoadedVersion, error) { return r.builder.Load(ctx, s) })
+	s.Folder, s.Models = j.folder, r.submitter(c.ID().Namespace)
+	return r.memory.measure(c, j.folder, j.Name, func() (*model.LoadedVersion, error) { return r.builder.Load(ctx, s) })
 }
 
 // stepIDs returns the IDs of the models of an ensemble's steps by their names.

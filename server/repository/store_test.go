@@ -432,3 +432,40 @@ func TestASlowStore(t *testing.T) {
 		works(t, r, "m")
 	})
 }
+
+// TestASlowStoreTakesNoPlace: versions whose files are fetched do not use up the places of those
+// that load.
+func TestASlowStoreTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	s := newRemote(t, map[string]string{
+		"m/config.pbtxt": twoVersions, "m/1/model.py": "one", "m/2/model.py": "two",
+		"o/config.pbtxt": pythonConfig, "o/1/model.py": "model",
+	})
+	t.Cleanup(func() { require.Zero(t, s.open.Load(), "folders that are still held") })
+	r, _, err := open(t, func(o *Options) {
+		o.Store, o.Control, o.LoadThreads, o.Backends["python"] = s, ControlExplicit, 1, python
+	})
+	require.NoError(t, err)
+	waits := make(chan string, 2)
+	answer := make(chan struct{})
+	s.on(func(ctx context.Context, call string) error {
+		if call != "fetch m 1" && call != "fetch m 2" {
+			return nil
+		}
+		waits <- call
+		select {
+		case <-answer:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	loaded := make(chan error, 1)
+	go func() { loaded <- r.Load(context.Background(), "m", infer.LoadOptions{}) }()
+	require.NotEqual(t, <-waits, <-waits, "both versions are fetched at the same time")
+	require.NoError(t, r.Load(t.Context(), "o", infer.LoadOptions{}))
+	works(t, r, "o")
+	close(answer)
+	require.NoError(t, <-loaded)
+	works(t, r, "m")
+}

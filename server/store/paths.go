@@ -58,26 +58,30 @@ func (p *Paths) Register(ctx context.Context, path string, names map[string]stri
 	if err == nil {
 		err = place.Check(ctx)
 	}
+	if err != nil {
+		err = registerError(path, place, err)
+	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	_, known := p.added[path]
 	known = known || slices.Contains(p.paths, path)
 	if err == nil {
 		err = p.conflict(path, known, names)
-	} else {
-		err = registerError(path, err)
 	}
+	var dropped Place
 	if err == nil {
 		p.added[path] = maps.Clone(names)
-	} else if !known && place != nil {
-		p.drop(path)
+	} else if !known {
+		dropped = p.drop(path)
 	}
+	p.mu.Unlock()
+	closePlace(dropped)
 	return err
 }
 
-// registerError is the error of a path that cannot serve models.
-func registerError(path string, err error) error {
-	if _, local := err.(*status.Error); local { //nolint:errorlint // of a directory
+// registerError is the error of a path that cannot serve models. That of a directory has Triton's
+// words alone; place is nil if the path cannot be opened.
+func registerError(path string, place Place, err error) error {
+	if _, local := place.(dir); local {
 		return status.New(status.InvalidArg, "failed to register '%s', repository not found", path)
 	}
 	return status.New(status.InvalidArg, "failed to register '%s', repository not found: %w", path, err)
@@ -101,12 +105,14 @@ func (p *Paths) conflict(path string, known bool, names map[string]string) error
 // Unregister removes a path that Register added.
 func (p *Paths) Unregister(path string) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if _, known := p.added[path]; !known {
+		p.mu.Unlock()
 		return status.New(status.InvalidArg, "failed to unregister '%s', repository not found", path)
 	}
 	delete(p.added, path)
-	p.drop(path)
+	dropped := p.drop(path)
+	p.mu.Unlock()
+	closePlace(dropped)
 	return nil
 }
 
@@ -125,23 +131,30 @@ func (p *Paths) place(path string) (Place, error) {
 	return place, nil
 }
 
-// drop closes the place of a path.
-func (p *Paths) drop(path string) {
-	if place := p.places[path]; place != nil {
+// drop forgets the place of a path and returns it; nil: it is not open. The caller holds p.mu, and
+// closes the place when it does not: that may wait for requests under way.
+func (p *Paths) drop(path string) Place {
+	place := p.places[path]
+	delete(p.places, path)
+	return place
+}
+
+func closePlace(place Place) {
+	if place != nil {
 		_ = place.Close() // nothing is lost: it only reads
-		delete(p.places, path)
 	}
 }
 
 // Close closes all places.
 func (p *Paths) Close() error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	all := p.places
+	p.places = map[string]Place{}
+	p.mu.Unlock()
 	var errs []error
-	for _, place := range p.places {
+	for _, place := range all {
 		errs = append(errs, place.Close())
 	}
-	clear(p.places)
 	return errors.Join(errs...)
 }
 

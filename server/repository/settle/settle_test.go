@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,4 +182,50 @@ func FuzzView(f *testing.F) {
 		require.Nil(t, w)
 		require.Equal(t, text(found), text(visible))
 	})
+}
+
+// TestStoreWithoutTimes: what a store without times has stands still from the first look at it on, and
+// what it no longer has is gone when it is still missing after the settle time.
+func TestStoreWithoutTimes(t *testing.T) {
+	t.Parallel()
+	tracker := Tracker{Time: 10 * time.Second}
+	now := time.Unix(1000, 0)
+	untimed := func(tags ...string) store.Stamp {
+		s := store.Stamp{"": {Dir: true}}
+		for i, tag := range tags {
+			s[strconv.Itoa(i+1)] = store.Entry{Tag: tag, Dir: true}
+		}
+		return s
+	}
+	look := func(after time.Duration, found, loaded store.Stamp) (store.Stamp, *Wait, bool) {
+		now = now.Add(after)
+		return tracker.View(id, now, found, loaded)
+	}
+	one := untimed("a")
+	_, w, whole := look(0, one, nil)
+	require.True(t, whole)
+	require.Equal(t, now.Add(10*time.Second), w.Until)
+	seen, w, whole := look(10*time.Second, one, nil)
+	require.False(t, whole)
+	require.Nil(t, w)
+	require.Equal(t, one, seen)
+
+	two := untimed("a", "b")
+	seen, w, whole = look(0, two, one)
+	require.NotNil(t, w)
+	require.False(t, whole)
+	require.True(t, seen.Same(one), "the new version is left out")
+	_, w, _ = look(9*time.Second, untimed("a", "bb"), one)
+	require.Equal(t, now.Add(10*time.Second), w.Until, "the upload goes on")
+	seen, w, _ = look(10*time.Second, untimed("a", "bb"), one)
+	require.Nil(t, w)
+	require.Equal(t, untimed("a", "bb"), seen)
+
+	_, w, whole = look(0, one, two)
+	require.NotNil(t, w)
+	require.True(t, whole)
+	seen, w, whole = look(10*time.Second, one, two)
+	require.Nil(t, w)
+	require.False(t, whole)
+	require.Equal(t, one, seen)
 }

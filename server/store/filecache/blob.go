@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,7 @@ func (c *Cache) lookUp(w Want) (b *Blob, intact, touched bool) {
 	if b, err = c.hold(digest, size); err != nil {
 		return nil, false, false
 	}
-	touched = info.Size() != size || !info.ModTime().Equal(timeOf(digest))
+	touched = !untouched(info, digest, size)
 	return b, !touched && size > cheap, touched
 }
 
@@ -154,6 +155,11 @@ func timeOf(digest string) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(1e9+int64(binary.BigEndian.Uint32(raw)%7e8), 0)
+}
+
+// untouched reports whether a file looks as it was stored.
+func untouched(info fs.FileInfo, digest string, size int64) bool {
+	return info.Size() == size && info.ModTime().Equal(timeOf(digest))
 }
 
 // isDigest reports whether text is a SHA-256 in lower-case hex.

@@ -38,13 +38,22 @@ func (c *Cache) survey() ([]stored, error) {
 		return nil
 	})
 	c.bytes.Store(total)
+	c.added.Store(0)
 	return all, err
 }
 
-// makeRoom removes unused files until the limit leaves room for more bytes.
+// surveys is how often a process looks at all files of the cache while it fills it to its limit. A
+// look for each new file would take most of the time of a repository of many small files.
+const surveys = 64
+
+// makeRoom removes unused files until the limit leaves room for more bytes. What other processes have
+// added since the last survey is not seen: each may exceed the limit by a 64th of it.
 func (c *Cache) makeRoom(more int64) {
 	limit := c.opts.Limit
 	if limit <= 0 {
+		return
+	}
+	if c.bytes.Load()+more <= limit && c.added.Load()+more <= limit/surveys {
 		return
 	}
 	c.evict(func(total int64) bool { return total+more > limit })

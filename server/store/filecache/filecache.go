@@ -47,6 +47,7 @@ type Cache struct {
 	folders int
 
 	bytes                atomic.Int64 // of all files, as far as this process knows
+	added                atomic.Int64 // by this process since the last survey
 	hits, misses, evicts atomic.Int64
 	full                 atomic.Bool // the limit is exceeded by what is in use
 }

@@ -270,6 +270,15 @@ func TestChangedFile(t *testing.T) {
 	b, downloaded = get(t, c, "k", "text")
 	require.False(t, downloaded, "it was only touched")
 	b.Release()
+
+	require.NoError(t, os.Chmod(b.Path, 0o600))
+	require.NoError(t, os.WriteFile(b.Path, []byte("evil"), 0o600))
+	b, downloaded = get(t, c, "another key", "text")
+	require.True(t, downloaded)
+	text, err := os.ReadFile(b.Path)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(text))
+	b.Release()
 }
 
 // TestOneDownload: of many callers one downloads.

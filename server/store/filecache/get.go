@@ -151,11 +151,15 @@ func (c *Cache) commit(w Want, f *os.File, digest string) (*Blob, error) {
 }
 
 func (c *Cache) place(temp string, b *Blob, w Want) error {
-	if _, err := os.Stat(b.Path); err != nil { // else another key has the same content
+	info, err := os.Stat(b.Path)
+	if err != nil || !untouched(info, b.Digest, w.Size) { // else another key has the same content
 		if err := errors.Join(os.MkdirAll(filepath.Dir(b.Path), 0o700), os.Rename(temp, b.Path)); err != nil {
 			return err
 		}
+	}
+	if err != nil {
 		c.bytes.Add(w.Size)
+		c.added.Add(w.Size)
 	}
 	return c.writeKey(w.Key, b.Digest)
 }

@@ -22,9 +22,10 @@ import (
 
 // Bounds of a fetch.
 const (
-	fetchFiles = 16 // files of a model that are fetched at the same time
-	fetchTries = 3  // with a new listing, if objects change meanwhile
-	damaged    = 3  // downloads of content with a wrong checksum
+	fetchVersions = 4  // versions that are fetched at the same time: each file has two descriptors
+	fetchFiles    = 16 // files of a model that are fetched at the same time
+	fetchTries    = 3  // with a new listing, if objects change meanwhile
+	damaged       = 3  // downloads of content with a wrong checksum
 )
 
 // Fetch returns a folder with the files of a model beside the version folders, and with one version.
@@ -32,6 +33,14 @@ func (m *Mirror) Fetch(ctx context.Context, name, version string) (*store.Folder
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(m.life, cancel)()
+	if version != "" { // configurations do not wait for versions
+		select {
+		case m.loads <- struct{}{}:
+			defer func() { <-m.loads }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 	for try := 1; ; try++ {
 		m.mu.Lock()
 		l := m.last

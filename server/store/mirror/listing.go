@@ -106,9 +106,11 @@ func addParents(folders map[string]bool, path string) {
 // below returns the name of an object below its model's folder.
 func below(o remote.Object, model string) string { return o.Name[len(model)+1:] }
 
-// makeStamp makes an entry for each file and folder in the model's folder.
+// makeStamp makes an entry for each file and folder in the model's folder. As in a local folder, files
+// beside the versions that are not complete by their name are left out. It does not use the times of
+// the objects: they are of another clock, and of an upload in parts S3 has the time of its begin.
 func (m *folder) makeStamp(name string, folders map[string]bool) store.Stamp {
-	sums := map[string]hash.Hash{}
+	sums, partial := map[string]hash.Hash{}, map[string]string{}
 	add := func(path, tag string, size int64) {
 		top, _, _ := strings.Cut(path, "/")
 		if sums[top] == nil {
@@ -116,15 +118,34 @@ func (m *folder) makeStamp(name string, folders map[string]bool) store.Stamp {
 		}
 		fmt.Fprintf(sums[top], "%q %q %d\n", path, tag, size)
 	}
+	uploaded := len(m.files) == 0 || m.files[0].Digest == "" // else the files have digests: they are complete
 	for _, f := range m.files {
-		add(below(f, name), f.Tag, f.Size)
+		path := below(f, name)
+		top, within, _ := strings.Cut(path, "/")
+		if uploaded && partial[top] == "" && isPartial(within) {
+			partial[top] = within
+		}
+		add(path, f.Tag, f.Size)
 	}
 	for _, e := range slices.Sorted(maps.Keys(folders)) {
 		add(e, "", 0)
 	}
+	if uploaded {
+		maps.DeleteFunc(sums, func(top string, _ hash.Hash) bool { return store.IsPartial(top) })
+	}
 	stamp := store.Stamp{"": {Dir: true}}
 	for top, sum := range sums {
-		stamp[top] = store.Entry{Tag: hex.EncodeToString(sum.Sum(nil)[:16]), Dir: folders[top]}
+		stamp[top] = store.Entry{Tag: hex.EncodeToString(sum.Sum(nil)[:16]), Dir: folders[top], Partial: partial[top]}
 	}
 	return stamp
+}
+
+// isPartial reports whether a file, or a folder on the way to it, is not complete by its name.
+func isPartial(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if store.IsPartial(part) {
+			return true
+		}
+	}
+	return false
 }

@@ -35,6 +35,7 @@ type Options struct {
 type Mirror struct {
 	opts   Options
 	source remote.Source
+	loads  chan struct{} // versions that are fetched
 	life   context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup
@@ -75,7 +76,7 @@ func New(source remote.Source, o Options) *Mirror {
 	if o.Retry == 0 {
 		o.Retry = 2 * time.Second
 	}
-	m := &Mirror{opts: o, source: source, busy: map[string]*activity{}}
+	m := &Mirror{opts: o, source: source, loads: make(chan struct{}, fetchVersions), busy: map[string]*activity{}}
 	m.opts.Download = o.Download.Observed(m.retried)
 	m.life, m.end = context.WithCancel(context.Background())
 	return m
@@ -85,7 +86,9 @@ var _ store.Place = (*Mirror)(nil)
 
 // Close ends what is under way.
 func (m *Mirror) Close() error {
+	m.mu.Lock() // no listing begins after this
 	m.end()
+	m.mu.Unlock()
 	m.work.Wait()
 	if c, ok := m.source.(remote.Closer); ok {
 		return c.Close()

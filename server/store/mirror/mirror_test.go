@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,6 +161,25 @@ func TestStamp(t *testing.T) {
 		require.Equal(t, change.two, before.SameFor(after, "2", "config.pbtxt"), change.name)
 		require.Equal(t, change.one, before.SameFor(after, "1", "config.pbtxt"), change.name)
 	}
+}
+
+// TestPartialNames: what is not complete by its name is told, or left out beside the versions, as in a
+// local folder; files with a digest are complete, whatever their names.
+func TestPartialNames(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, t.TempDir(), mirror.Options{}, map[string]string{
+		"m/config.pbtxt": "c", "m/1/model": "x", "m/2/data/model.part": "x", "m/3.tmp/model": "x", "m/labels.tmp": "x",
+	})
+	k.list(t)
+	s := k.stamp(t, "m")
+	require.ElementsMatch(t, []string{"", "config.pbtxt", "1", "2"}, slices.Collect(maps.Keys(s)))
+	require.Empty(t, s["1"].Partial)
+	require.Equal(t, "data/model.part", s["2"].Partial)
+	k.source.Digests.Store(true)
+	k.list(t)
+	s = k.stamp(t, "m")
+	require.ElementsMatch(t, []string{"", "config.pbtxt", "1", "2", "3.tmp", "labels.tmp"}, slices.Collect(maps.Keys(s)))
+	require.Empty(t, s["2"].Partial)
 }
 
 // TestRestart: a second start downloads only what was changed.

@@ -80,11 +80,11 @@ func (s *source) List(ctx context.Context) ([]remote.Object, error) {
 }
 
 // id identifies the content of an archive, the key that its signature was checked with, and its
-// folder.
+// folder. The cache keeps it as it is.
 func (s *source) id(o remote.Object) string {
 	content := "sha256:" + o.Digest
 	if o.Digest == "" {
-		content = fmt.Sprintf("%s size %d tag %s", s.at.url, o.Size, o.Tag)
+		content = fmt.Sprintf("%s size %d tag %s", s.at.identity(), o.Size, o.Tag)
 	}
 	return fmt.Sprintf("archive %s key %s folder %s", content, s.opts.Key.ID(), s.at.within)
 }
@@ -125,6 +125,9 @@ func (s *source) Close() error {
 
 // blob is the source of the archive itself.
 type blob struct{ *source }
+
+// String names the archive in the keys of the cache.
+func (b blob) String() string { return b.at.identity() }
 
 func (b blob) List(context.Context) ([]remote.Object, error) { return nil, errors.ErrUnsupported }
 

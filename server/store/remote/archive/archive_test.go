@@ -369,6 +369,36 @@ func TestCredentials(t *testing.T) {
 	require.NotContains(t, err.Error(), "geheim")
 }
 
+// TestParameters: two archives whose addresses differ only in their parameters, and that the server
+// gives the same size and tag, are not mixed up in the cache, which never has the parameters.
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		if name := r.URL.Query().Get("file"); name != "" && r.URL.Path == "/get" {
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(tarOf(t, map[string]string{"m/1/x": name})))
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	env := remotetest.CacheEnv(t, dir, nil)
+	for _, name := range []string{"one", "two"} {
+		got, err := remotetest.Contents(t.Context(), env, open(t, env, s.URL+"/get?token=verborgen&file="+name, archive.Options{}))
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"m/1/x": name}, got)
+	}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		require.NotContains(t, string(text), "verborgen", path)
+		return err
+	}))
+}
+
 // TestPaths: addresses that cannot be archives are errors when they are opened.
 func TestPaths(t *testing.T) {
 	t.Parallel()

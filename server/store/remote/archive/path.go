@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -55,6 +56,13 @@ func (l location) String() string {
 	u := *l.url
 	u.RawQuery, u.Fragment = "", ""
 	return u.Redacted()
+}
+
+// identity returns a text that no other address has. Passwords and parameters, which may be secrets,
+// are in it only as a hash.
+func (l location) identity() string {
+	sum := sha256.Sum256([]byte(l.url.String()))
+	return l.String() + " " + hex.EncodeToString(sum[:])
 }
 
 // beside returns the address of a file that has the archive's name and another ending.

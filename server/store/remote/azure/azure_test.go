@@ -72,6 +72,16 @@ func TestSource(t *testing.T) {
 	})
 }
 
+// TestSecretInAddress: errors of the client have the address, and that has the signature.
+func TestSecretInAddress(t *testing.T) {
+	t.Parallel()
+	s, err := Open("as://http://127.0.0.1:1/account/container", remotetest.Env(map[string]string{"AZURE_STORAGE_SAS_TOKEN": "sv=1&sig=hunter2"}))
+	require.NoError(t, err)
+	_, err = s.List(t.Context())
+	require.ErrorContains(t, err, "GET http://127.0.0.1:1/account/container: dial tcp")
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
 // TestSignedText is the example of a listing in the documentation of the service.
 func TestSignedText(t *testing.T) {
 	t.Parallel()

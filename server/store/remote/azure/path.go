@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"triton/pkg/status"
+	"triton/server/store/remote"
 )
 
 // address is a path taken apart.
@@ -71,9 +72,7 @@ func parse(path string) (address, error) {
 
 var isAccount = regexp.MustCompile(`^[0-9a-zA-Z-]+$`)
 
-var secret = regexp.MustCompile(`//[^/@]*@|\?.*`)
-
 func wrongForm(path string) error {
 	return status.New(status.InvalidArg, "%q is not a path of Azure: it has the form as://account/container/path or, for other endpoints, as://http://host:port/account/container/path",
-		secret.ReplaceAllString(path, "..."))
+		remote.Hidden(path))
 }

@@ -38,7 +38,7 @@ type source struct {
 func Open(path string, env remote.Env) (remote.Source, error) {
 	parts := strings.FieldsFunc(strings.TrimPrefix(path, "gs://"), func(r rune) bool { return r == '/' })
 	if len(parts) == 0 || strings.ContainsAny(path, "\x00?#@") || strings.Contains(parts[0], ":") {
-		return nil, status.New(status.InvalidArg, "%q is not a path of Google Cloud Storage: it has the form gs://bucket/path", hidden(path))
+		return nil, status.New(status.InvalidArg, "%q is not a path of Google Cloud Storage: it has the form gs://bucket/path", remote.Hidden(path))
 	}
 	s := &source{path: strings.TrimRight(path, "/"), bucket: parts[0], endpoint: googleEndpoint, env: env, http: web.NewTransport()}
 	if len(parts) > 1 {
@@ -51,14 +51,6 @@ func Open(path string, env remote.Env) (remote.Source, error) {
 		s.endpoint = strings.TrimSuffix(emulator, "/storage/v1")
 	}
 	return s, nil
-}
-
-// hidden returns a path without what may be a password in it.
-func hidden(path string) string {
-	if _, rest, found := strings.Cut(path, "@"); found {
-		return "gs://...@" + rest
-	}
-	return path
 }
 
 // String returns the path.

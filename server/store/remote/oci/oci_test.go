@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
@@ -313,6 +314,20 @@ func TestSignature(t *testing.T) {
 	}
 }
 
+// TestOtherDigest: an index cannot name a manifest by a digest that is not verified.
+func TestOtherDigest(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t, "")
+	name := "sha512:" + strings.Repeat("0", 128)
+	r.manifests[name] = []byte("{}")
+	r.put(t, ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{{Digest: digest.Digest(name)}}}, "v1")
+	s, err := oci.Opener(oci.Options{Limits: unpack.DefaultLimits()})("oci://"+r.host()+"/team/models:v1", remotetest.CacheEnv(t, t.TempDir(), nil))
+	require.NoError(t, err)
+	_, err = s.List(t.Context())
+	require.ErrorIs(t, err, remote.ErrRefused)
+	require.ErrorContains(t, err, "only digests with SHA-256")
+}
+
 // TestPaths: what is no path of an image is an error when it is opened.
 func TestPaths(t *testing.T) {
 	t.Parallel()
@@ -321,9 +336,11 @@ func TestPaths(t *testing.T) {
 		"oci://registry":                    "has the form",
 		"oci://registry/Name:tag":           "has the form",
 		"oci://registry/name@sha256:12":     "has the form",
-		"oci://registry/name:tag?folder=x":  `unknown setting "folder"`,
-		"oci://registry/name:tag?plain=2":   "plain must be true or false",
-		"oci://registry/name:tag?path=%zzz": "cannot be parsed",
+		"oci://me:geheim@registry/name:tag": "no user and no password",
+		"oci://registry/name@sha512:" + strings.Repeat("0", 128): "only digests with SHA-256",
+		"oci://registry/name:tag?folder=x":                       `unknown setting "folder"`,
+		"oci://registry/name:tag?plain=2":                        "plain must be true or false",
+		"oci://registry/name:tag?path=%zzz":                      "cannot be parsed",
 	} {
 		_, err := oci.Opener(oci.Options{})(path, remotetest.CacheEnv(t, t.TempDir(), nil))
 		require.ErrorContains(t, err, reason)

@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -22,9 +23,15 @@ type location struct {
 
 func parse(path string) (location, error) {
 	name, query, _ := strings.Cut(strings.TrimPrefix(path, scheme), "?")
+	if host, _, _ := strings.Cut(name, "/"); strings.Contains(host, "@") {
+		return location{}, errors.New("the path of an image or artifact has no user and no password: credentials are those of `docker login`")
+	}
 	ref, err := registry.ParseReference(name)
 	if err != nil {
 		return location{}, fmt.Errorf("%s: the path of an image or artifact has the form oci://registry/name:tag or oci://registry/name@sha256:<digest>: %w", path, err)
+	}
+	if d, err := ref.Digest(); err == nil && !isDigest(d.String()) {
+		return location{}, fmt.Errorf("%s: only digests with SHA-256 are supported", path)
 	}
 	if ref.Reference == "" {
 		ref.Reference = "latest"

@@ -45,6 +45,9 @@ func (r *repository) request(ctx context.Context, method, kind, name string) (*h
 
 // manifest returns the manifest of a tag or digest, and its digest, which is verified.
 func (r *repository) manifest(ctx context.Context, reference string) (text []byte, digest, mediaType string, err error) {
+	if strings.Contains(reference, ":") && !isDigest(reference) { // a digest that would not be verified
+		return nil, "", "", fmt.Errorf("%w: the manifest %s: only digests with SHA-256 are supported", remote.ErrRefused, reference)
+	}
 	req, err := r.request(ctx, http.MethodGet, "manifests", reference)
 	if err != nil {
 		return nil, "", "", err

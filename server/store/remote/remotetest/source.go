@@ -3,6 +3,8 @@ package remotetest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"sync/atomic"
@@ -15,6 +17,8 @@ import (
 type Source struct {
 	*Bucket
 	Path string
+	// Digests makes listings have digests.
+	Digests atomic.Bool
 	// Down, if set, is the error of all requests; Gate, if set, is called before each listing.
 	Down atomic.Pointer[error]
 	Gate atomic.Pointer[func(ctx context.Context) error]
@@ -45,7 +49,12 @@ func (s *Source) List(ctx context.Context) ([]remote.Object, error) {
 	all, _ := s.list("", "", -1)
 	var out []remote.Object
 	for _, o := range all {
-		out = append(out, remote.Object{Name: o.name, Size: int64(len(o.text)), Tag: o.tag(), MD5: o.etag()})
+		next := remote.Object{Name: o.name, Size: int64(len(o.text)), Tag: o.tag(), MD5: o.etag()}
+		if s.Digests.Load() {
+			sum := sha256.Sum256(o.text)
+			next.Digest = hex.EncodeToString(sum[:])
+		}
+		out = append(out, next)
 	}
 	return out, ctx.Err()
 }

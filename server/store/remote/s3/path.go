@@ -1,12 +1,12 @@
 package s3
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
 
 	"triton/pkg/status"
+	"triton/server/store/remote"
 )
 
 // address is a path taken apart.
@@ -37,12 +37,12 @@ func parse(path string) (address, error) {
 	}
 	if a.endpoint != "" {
 		if u, err := url.Parse(a.endpoint); err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return a, wrongForm(hidden(path))
+			return a, wrongForm(path)
 		}
 	}
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == '/' })
 	if len(parts) == 0 || strings.ContainsAny(rest, "\x00?#@") || strings.Contains(parts[0], ":") {
-		return a, wrongForm(hidden(path))
+		return a, wrongForm(path)
 	}
 	a.bucket = parts[0]
 	if len(parts) > 1 {
@@ -53,10 +53,5 @@ func parse(path string) (address, error) {
 
 func wrongForm(path string) error {
 	return status.New(status.InvalidArg,
-		"%s is not a path of S3: it has one of the forms s3://bucket/path, s3://host:port/bucket/path and s3://https://host:port/bucket/path", path)
+		"%q is not a path of S3: it has one of the forms s3://bucket/path, s3://host:port/bucket/path and s3://https://host:port/bucket/path", remote.Hidden(path))
 }
-
-var userInfo = regexp.MustCompile(`//[^/@]*@`)
-
-// hidden returns a path without what may be a password in it.
-func hidden(path string) string { return fmt.Sprintf("%q", userInfo.ReplaceAllString(path, "//...@")) }

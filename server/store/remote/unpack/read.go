@@ -42,8 +42,8 @@ func (t *Tree) Layer(ctx context.Context, path string) error {
 // Add adds a file that is not in an archive, and whose content is kept already.
 func (t *Tree) Add(name string, c Content) error {
 	t.layer++
-	if t.entries++; t.entries > t.limits.Entries {
-		return t.tooMany()
+	if err := t.count(name); err != nil {
+		return err
 	}
 	full, err := localName(name, false)
 	if err != nil {
@@ -79,8 +79,8 @@ func (t *Tree) tar(ctx context.Context, f io.Reader, image bool) error {
 		case err != nil:
 			return broken(err)
 		}
-		if t.entries++; t.entries > t.limits.Entries {
-			return t.tooMany()
+		if err := t.count(h.Name + h.Linkname); err != nil {
+			return err
 		}
 		if err := t.tarEntry(ctx, h, r, image); err != nil {
 			return err

@@ -57,9 +57,9 @@ type Tree struct {
 	top    *node
 	layer  int // of the entries that are read now, from 1
 
-	entries int
-	read    int64 // bytes of streams that were read
-	kept    int64 // bytes of files; more than read, where files are sparse
+	counter
+	read int64 // bytes of streams that were read
+	kept int64 // bytes of files; more than read, where files are sparse
 }
 
 // New returns an empty tree. Of the archives that it reads, it has only the content of the folder
@@ -81,9 +81,34 @@ func (t *Tree) Files() ([]File, error) {
 	return l.files, nil
 }
 
-// lister lists the files of a tree.
+// counter bounds the memory that entries take.
+type counter struct {
+	entries int
+	names   int64 // bytes of their names
+}
+
+// nameBytes is how long the names of all entries may be on average.
+const nameBytes = 256
+
+// count counts an entry.
+func (t *Tree) count(name string) error { return t.add(name, t.limits) }
+
+func (c *counter) add(name string, limits Limits) error {
+	c.entries++
+	c.names += int64(len(name))
+	switch most := int64(limits.Entries) * nameBytes; {
+	case c.entries > limits.Entries:
+		return fmt.Errorf("%w: it has more than %d entries, the limit", remote.ErrRefused, limits.Entries)
+	case c.names > most:
+		return fmt.Errorf("%w: the names of its entries have more than %d bytes, the limit", remote.ErrRefused, most)
+	}
+	return nil
+}
+
+// lister lists the files of a tree. Links make it longer than the archive.
 type lister struct {
-	tree  *Tree
+	tree *Tree
+	counter
 	files []File
 	open  []*node // the folders around the current entry: a link to one of them would be endless
 }
@@ -123,8 +148,8 @@ func (l *lister) entry(name string, n *node) error {
 }
 
 func (l *lister) add(f File) error {
-	if len(l.files) == l.tree.limits.Entries {
-		return l.tree.tooMany()
+	if err := l.counter.add(f.Name, l.tree.limits); err != nil {
+		return err
 	}
 	l.files = append(l.files, f)
 	return nil
@@ -140,10 +165,6 @@ func shorten(name string) string {
 		return name[:200] + "…"
 	}
 	return name
-}
-
-func (t *Tree) tooMany() error {
-	return fmt.Errorf("%w: it has more than %d entries, the limit", remote.ErrRefused, t.limits.Entries)
 }
 
 func (t *Tree) tooLarge() error {

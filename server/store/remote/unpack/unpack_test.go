@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -176,6 +177,13 @@ func TestRefused(t *testing.T) {
 	for i := range 101 {
 		many = append(many, entry{name: "m/" + strings.Repeat("x", i+1)})
 	}
+	far := strings.Repeat(strings.Repeat("x", 250)+"/", 8) + "x"
+	var long []entry
+	longLinks := []entry{{name: "m/a/" + far, text: "x"}}
+	for i := range 30 {
+		long = append(long, entry{name: fmt.Sprint("m/", i, far)})
+		longLinks = append(longLinks, entry{name: fmt.Sprint("m/", i), link: "a", kind: tar.TypeSymlink})
+	}
 	whole := gzipped(t, tarred(t, entry{name: "m/x", text: "text"}))
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)-6] ^= 1 // in the checksum at the end
@@ -215,6 +223,8 @@ func TestRefused(t *testing.T) {
 		"zip bomb":             {zipped(t, entry{name: "zeros", text: strings.Repeat("\x00", 100<<10)}), "more than 65536 bytes"},
 		"many entries":         {tarred(t, many...), "more than 100 entries, the limit"},
 		"zip many entries":     {zipped(t, many...), "more than 100 entries, the limit"},
+		"long names":           {tarred(t, long...), "the names of its entries have more than 25600 bytes"},
+		"long names by links":  {tarred(t, longLinks...), "the names of its entries have more than 25600 bytes"},
 		"cut":                  {whole[:len(whole)-12], "it is broken"},
 		"flipped":              {flipped, "it is broken"},
 		"a page":               {[]byte("<html>" + strings.Repeat("not found ", 100)), "it is no archive (tar, tar.gz, tar.zst or zip)"},

@@ -23,8 +23,8 @@ func (t *Tree) zip(ctx context.Context, f *os.File) error {
 		return broken(err)
 	}
 	for _, e := range r.File {
-		if t.entries++; t.entries > t.limits.Entries {
-			return t.tooMany()
+		if err := t.count(e.Name); err != nil {
+			return err
 		}
 		if err := t.zipEntry(ctx, e); err != nil {
 			return err

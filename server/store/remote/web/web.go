@@ -3,10 +3,12 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -77,13 +79,36 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// Doer sends requests: an http.Client, or one that knows the credentials of a registry.
+type Doer interface {
+	Do(r *http.Request) (*http.Response, error)
+}
+
+// Send sends a request. Its errors do not show the parameters of the address, which may be a
+// signature: the client's own errors do.
+func Send(c Doer, r *http.Request) (*http.Response, error) {
+	resp, err := c.Do(r)
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = fmt.Errorf("%s %s: %w", r.Method, Redacted(r.URL), u.Err)
+	}
+	return resp, err
+}
+
+// Redacted returns an address without passwords and parameters, which may be secrets.
+func Redacted(u *url.URL) string {
+	clean := *u
+	clean.RawQuery, clean.Fragment = "", ""
+	return clean.Redacted()
+}
+
 // maxError bounds what is read of the body of an error.
 const maxError = 4 << 10
 
 // Do sends a request and returns its response if the status is 200 or 206, else an error that has
 // the status and what message finds in the body.
 func Do(c *http.Client, r *http.Request, message func(body []byte) string) (*http.Response, error) {
-	resp, err := c.Do(r)
+	resp, err := Send(c, r)
 	if err != nil {
 		return nil, err
 	}

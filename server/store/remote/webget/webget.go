@@ -5,12 +5,10 @@ package webget
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -21,11 +19,6 @@ import (
 
 // SmallTimeout bounds a request for a small document, with its answer.
 const SmallTimeout = 30 * time.Second
-
-// Doer sends requests: an http.Client, or one that knows the credentials of a registry.
-type Doer interface {
-	Do(r *http.Request) (*http.Response, error)
-}
 
 // NewClient returns a client that does not wait forever, and does not follow redirections from HTTPS
 // to HTTP.
@@ -56,29 +49,12 @@ func Status(r *http.Response) error {
 	if r.StatusCode == http.StatusOK || r.StatusCode == http.StatusPartialContent {
 		return nil
 	}
-	return web.StatusError(r.StatusCode, fmt.Sprintf("%s to %s %s", r.Status, r.Request.Method, redacted(r.Request.URL)))
-}
-
-// redacted returns an address without passwords and parameters, which may be secrets.
-func redacted(u *url.URL) string {
-	clean := *u
-	clean.RawQuery, clean.Fragment = "", ""
-	return clean.Redacted()
-}
-
-// do sends a request. Its errors do not show the parameters of the address.
-func do(client Doer, r *http.Request) (*http.Response, error) {
-	resp, err := client.Do(r)
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = fmt.Errorf("%s %s: %w", r.Method, redacted(r.URL), u.Err)
-	}
-	return resp, err
+	return web.StatusError(r.StatusCode, fmt.Sprintf("%s to %s %s", r.Status, r.Request.Method, web.Redacted(r.Request.URL)))
 }
 
 // Whole returns a document of any size, and the tag of the answer.
-func Whole(client Doer, r *http.Request) (body io.ReadCloser, tag string, err error) {
-	resp, err := do(client, r)
+func Whole(client web.Doer, r *http.Request) (body io.ReadCloser, tag string, err error) {
+	resp, err := web.Send(client, r)
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,10 +66,10 @@ func Whole(client Doer, r *http.Request) (body io.ReadCloser, tag string, err er
 }
 
 // Small returns a document of at most limit bytes, and the header of the answer.
-func Small(client Doer, r *http.Request, limit int64) ([]byte, http.Header, error) {
+func Small(client web.Doer, r *http.Request, limit int64) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), SmallTimeout)
 	defer cancel()
-	resp, err := do(client, r.WithContext(ctx))
+	resp, err := web.Send(client, r.WithContext(ctx))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,16 +82,16 @@ func Small(client Doer, r *http.Request, limit int64) ([]byte, http.Header, erro
 	case err != nil:
 		return nil, nil, err
 	case int64(len(text)) > limit:
-		return nil, nil, fmt.Errorf("%w: %s has more than %d bytes", remote.ErrRefused, redacted(r.URL), limit)
+		return nil, nil, fmt.Errorf("%w: %s has more than %d bytes", remote.ErrRefused, web.Redacted(r.URL), limit)
 	}
 	return text, resp.Header, nil
 }
 
 // Range reads length bytes from an offset. It returns ErrChanged if the tag of the answer, by
 // TagOf, is another one; an empty tag is not compared.
-func Range(client Doer, r *http.Request, offset, length int64, tag string) (io.ReadCloser, error) {
+func Range(client web.Doer, r *http.Request, offset, length int64, tag string) (io.ReadCloser, error) {
 	r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
-	resp, err := do(client, r)
+	resp, err := web.Send(client, r)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +126,7 @@ func accept(resp *http.Response, offset int64, tag string) error {
 		return nil
 	}
 	if first, _, err := contentRange(resp.Header); err != nil || first != offset {
-		return fmt.Errorf("%s answered with the range %q, not from byte %d", redacted(resp.Request.URL), resp.Header.Get("Content-Range"), offset)
+		return fmt.Errorf("%s answered with the range %q, not from byte %d", web.Redacted(resp.Request.URL), resp.Header.Get("Content-Range"), offset)
 	}
 	return nil
 }
@@ -181,18 +157,18 @@ func TagOf(h http.Header) string {
 // Probe returns the size and the tag of a document from a request of one byte, which is allowed
 // also where HEAD is not, as by signed addresses. Ranges reports whether the server sends ranges;
 // without them the size may be unknown: -1.
-func Probe(client Doer, r *http.Request) (size int64, tag string, ranges bool, err error) {
+func Probe(client web.Doer, r *http.Request) (size int64, tag string, ranges bool, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), SmallTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header.Set("Range", "bytes=0-0")
-	resp, err := do(client, r)
+	resp, err := web.Send(client, r)
 	if err != nil {
 		return 0, "", false, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
-		return 0, "", false, fmt.Errorf("%w: %s is empty", remote.ErrRefused, redacted(r.URL))
+		return 0, "", false, fmt.Errorf("%w: %s is empty", remote.ErrRefused, web.Redacted(r.URL))
 	}
 	if err := Status(resp); err != nil {
 		return 0, "", false, err
