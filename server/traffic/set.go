@@ -214,7 +214,7 @@ func (s *Service) publish(n *name) {
 func (s *Service) newShadow(model string, c *routing.Shadow) *shadow.Shadow {
 	to := c.Of(model)
 	m := shadow.New(shadow.Options{
-		Config: c, Pool: s.opts.Pool, Random: s.opts.Random,
+		Config: c, Pool: s.opts.Pool, Random: s.opts.Random, Log: s.opts.Log,
 		Acquire: func() (infer.Model, error) { return s.Service.Model(to.Model, to.Version) },
 	})
 	if s.run != nil {
