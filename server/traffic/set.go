@@ -223,10 +223,15 @@ func (s *Service) newShadow(model string, c *routing.Shadow) *shadow.Shadow {
 	return m
 }
 
-// endShadow ends the shadow of a name without waiting for it.
+// endShadow ends the shadow of a name; while the service runs, without waiting for it. The caller
+// holds the lock.
 func (s *Service) endShadow(n *name) {
 	if m := n.shadow; m != nil {
 		n.shadow = nil
+		if s.run == nil { // nothing waits for closing any more
+			m.Close()
+			return
+		}
 		s.closing.Go(m.Close)
 	}
 }
