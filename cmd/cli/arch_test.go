@@ -235,7 +235,7 @@ var testsImport = map[string]string{
 	"pkg/tensor/tensortest":               "pkg/tensor",
 	"pkg/ui/uitest":                       "",
 	"server/backend/backendtest":          "server/backend server/infer server/infer/infertest",
-	"server/chaos":                        "pkg/client pkg/measure pkg/onnxmodel",
+	"server/chaos":                        "pkg/client pkg/measure pkg/onnxmodel pkg/routing",
 	"server/conformance":                  "pkg/inferencepb",
 	"server/http1/http1test":              "server/http1",
 	"server/infer/infertest":              "server/infer",

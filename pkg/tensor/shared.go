@@ -17,6 +17,16 @@ func (b *Buffer) Foreign() bool {
 	return foreign
 }
 
+// Foreign reports whether another process can change a part of the data.
+func (d *Data) Foreign() bool {
+	for i := range d.Segments() {
+		if d.Segment(i).Buffer.Foreign() {
+			return true
+		}
+	}
+	return false
+}
+
 // Write calls fill to write the bytes of the piece. It reports false if another process
 // has taken the memory away: a part of it may be written.
 func (s Segment) Write(fill func(mem []byte)) bool {

@@ -13,7 +13,7 @@ import (
 func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 	for i := range inputs {
 		d := &inputs[i].Data
-		if !foreign(d) {
+		if !d.Foreign() {
 			continue
 		}
 		b, err := p.TryGet(d.Len())
@@ -31,21 +31,11 @@ func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 	return true
 }
 
-// foreign reports whether a part of the data is in memory of the client.
-func foreign(d *tensor.Data) bool {
-	for i := range d.Segments() {
-		if d.Segment(i).Buffer.Foreign() {
-			return true
-		}
-	}
-	return false
-}
-
 // immutable reports whether no client can change the response any more: backends may
 // have written outputs into memory of the client.
 func immutable(resp *infer.Response) bool {
 	for i := range resp.Outputs {
-		if foreign(&resp.Outputs[i].Data) {
+		if resp.Outputs[i].Data.Foreign() {
 			return false
 		}
 	}

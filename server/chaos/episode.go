@@ -33,6 +33,7 @@ var kinds = []struct {
 	{"trace settings", traceSettings{}},
 	{"cancel", cancels{}},
 	{"slow reader", slowReader{}},
+	{"weights", weights{}},
 }
 
 // deadline is the time in which the server must have made a change: a poll, and loads on a

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,11 +12,11 @@ import (
 	"time"
 )
 
-// kill ends the process of a Python model. Its requests may fail until it is replaced; those
+// kill ends the process of a Python or an isolated model. Its requests may fail until it is replaced; those
 // of other models may not.
 type kill struct{}
 
-func (kill) applies(m Model, _ Control) bool { return m.kind == "python" }
+func (kill) applies(m Model, _ Control) bool { return m.ownProcess() }
 
 func (kill) play(e *episode) error {
 	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT}
@@ -59,10 +60,16 @@ func (e *episode) processes() []int {
 	noted, _ := filepath.Glob(filepath.Join(e.Root, "pids", e.x.Name+".*"))
 	var all []int
 	for _, pid := range e.children() {
-		if slices.ContainsFunc(noted, func(path string) bool { return strings.HasSuffix(path, "."+pid) }) {
+		if slices.ContainsFunc(noted, func(path string) bool { return strings.HasSuffix(path, "."+pid) }) || e.isolates(pid) {
 			n, _ := strconv.Atoi(pid)
 			all = append(all, n)
 		}
 	}
 	return all
+}
+
+// isolates reports whether a process runs the model for the server: its last argument names it.
+func (e *episode) isolates(pid string) bool {
+	line, _ := os.ReadFile("/proc/" + pid + "/cmdline") // it may have ended
+	return bytes.Contains(line, fmt.Appendf(nil, `{"model":%q,`, e.x.Name))
 }

@@ -34,7 +34,7 @@ func Models() []Model {
 		{Name: "still_repeat", kind: "repeat", Versions: one, Still: true},
 		{Name: "still_ensemble", kind: "ensemble", Versions: one, Still: true, source: "still_onnx"},
 		{Name: "onnx_a", kind: "onnx", Versions: one},
-		{Name: "onnx_b", kind: "onnx", Versions: one},
+		{Name: "onnx_isolated", kind: "onnx", Versions: one, settings: isolatedProcess},
 		{Name: "onnx_batch", kind: "onnx", Versions: one, settings: "dynamic_batching { max_queue_delay_microseconds: 2000 }\n"},
 		{Name: "onnx_cached", kind: "onnx", Versions: one, settings: "response_cache { enable: true }\n"},
 		{Name: "onnx_ordered", kind: "onnx", Versions: one, settings: "dynamic_batching { preserve_ordering: true }\n"},
@@ -51,6 +51,12 @@ func Models() []Model {
 	}
 	return all
 }
+
+// isolatedProcess runs a model in a process of its own.
+const isolatedProcess = "parameters { key: \"isolation\" value { string_value: \"process\" } }\n"
+
+// ownProcess reports whether each version of the model has a process.
+func (m *Model) ownProcess() bool { return m.kind == "python" || m.settings == isolatedProcess }
 
 // edition returns the edition that a version has at the start. For models whose answers have
 // none it is the version.

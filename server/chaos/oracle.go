@@ -98,6 +98,15 @@ func (o *oracle) mayOther(x *subject, version int, edition int64, at time.Time) 
 	open(h.newest, version, at)
 }
 
+// routes says that, from now on, these versions may also answer requests without a version.
+func (o *oracle) routes(x *subject, versions []int, at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, v := range versions {
+		open(o.of(x.Name).newest, v, at)
+	}
+}
+
 // serves says that, from now on, only the content of the model's folder serves.
 func (o *oracle) serves(x *subject, at time.Time) {
 	o.may(x, at)

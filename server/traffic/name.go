@@ -9,7 +9,8 @@ import (
 	"triton/server/traffic/shadow"
 )
 
-// name is a model or an alias with rules, or that has had some: its counters stay.
+// name is a model or an alias with rules, or that has had some and still has
+// open sequences.
 type name struct {
 	name      string
 	decisions decisions

@@ -214,7 +214,7 @@ func (s *Service) publish(n *name) {
 func (s *Service) newShadow(model string, c *routing.Shadow) *shadow.Shadow {
 	to := c.Of(model)
 	m := shadow.New(shadow.Options{
-		Config: c, Pool: s.opts.Pool, Random: s.opts.Random,
+		Config: c, Pool: s.opts.Pool, Random: s.opts.Random, Log: s.opts.Log,
 		Acquire: func() (infer.Model, error) { return s.Service.Model(to.Model, to.Version) },
 	})
 	if s.run != nil {
@@ -223,10 +223,15 @@ func (s *Service) newShadow(model string, c *routing.Shadow) *shadow.Shadow {
 	return m
 }
 
-// endShadow ends the shadow of a name without waiting for it.
+// endShadow ends the shadow of a name; while the service runs, without waiting for it. The caller
+// holds the lock.
 func (s *Service) endShadow(n *name) {
 	if m := n.shadow; m != nil {
 		n.shadow = nil
+		if s.run == nil { // nothing waits for closing any more
+			m.Close()
+			return
+		}
 		s.closing.Go(m.Close)
 	}
 }

@@ -44,7 +44,7 @@ func (d *decoder) attachData(ts []kserve.Tensor) error {
 	}
 	for i, f := range d.shared {
 		if f != nil {
-			f.Release() // the tensors hold it now
+			f.buffer.Release() // the tensors hold it now
 			d.shared[i] = nil
 		}
 	}
@@ -75,10 +75,11 @@ func (d *decoder) decodeAll(ts []kserve.Tensor, total int) error {
 	return nil
 }
 
-// frame is one buffer of the transport, held by tensors.
+// frame is one buffer of the transport, held by tensors. The tensor.Buffer is no embedded field: a
+// frame owns it, and would take its methods for those of an owner, such as Location.
 type frame struct {
-	tensor.Buffer
-	from mem.Buffer
+	buffer tensor.Buffer
+	from   mem.Buffer
 }
 
 var frames = sync.Pool{New: func() any { return &frame{} }}
@@ -87,7 +88,7 @@ func newFrame(from mem.Buffer) *frame {
 	f := frames.Get().(*frame)
 	from.Ref()
 	f.from = from
-	f.Init(from.ReadOnlyData(), false, f)
+	f.buffer.Init(from.ReadOnlyData(), false, f)
 	return f
 }
 
@@ -111,7 +112,7 @@ func (d *decoder) attachFrames(data *tensor.Data, at span) {
 		if d.shared[i] == nil {
 			d.shared[i] = newFrame(d.frames[i])
 		}
-		data.Append(&d.shared[i].Buffer, pos, n)
+		data.Append(&d.shared[i].buffer, pos, n)
 		d.discard(n)
 	}
 }

@@ -115,3 +115,17 @@ func TestDecodeLargeKeepsFrames(t *testing.T) {
 	m.Reset()
 	require.Zero(t, pool.Outstanding())
 }
+
+// A frame of the transport owns its buffer, but is no owner that knows where memory is.
+func TestFrameLocation(t *testing.T) {
+	t.Parallel()
+	m, broken, err := decode(t, rpc.NewCodec(tensor.NewPool()), wire(t, sample()), 0)
+	require.NoError(t, broken)
+	require.NoError(t, err)
+	defer m.Reset()
+	b := m.Inputs[0].Data.Segment(0).Buffer
+	require.Zero(t, b.Location())
+	require.Nil(t, b.Device())
+	_, _, shared := b.Shared()
+	require.False(t, shared)
+}

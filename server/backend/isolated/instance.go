@@ -35,6 +35,7 @@ type instance struct {
 	// applying is set from the arrival of a result until it is applied: frames behind it
 	// wait. The session's lock guards it.
 	applying bool
+	checking atomic.Bool // a readiness check is not answered
 }
 
 var (
@@ -50,11 +51,15 @@ type checked struct{ *instance }
 const readinessLimit = 5 * time.Second
 
 // CheckReady asks the instance in the child. Without an answer the instance is not ready; the
-// child goes on.
+// child goes on, and is not asked again before it has answered.
 func (in checked) CheckReady() error {
+	if !in.checking.CompareAndSwap(false, true) {
+		return in.errSlowCheck()
+	}
 	answered := make(chan error, 1)
 	go func() {
 		_, err := in.session.ask(context.Background(), wire.CheckReady, in.id())
+		in.checking.Store(false)
 		answered <- err
 	}()
 	t := time.NewTimer(readinessLimit)
@@ -63,8 +68,12 @@ func (in checked) CheckReady() error {
 	case err := <-answered:
 		return err
 	case <-t.C:
-		return status.New(status.Unavailable, "the readiness check of instance '%s' took longer than %s", in.name, readinessLimit)
+		return in.errSlowCheck()
 	}
+}
+
+func (in *instance) errSlowCheck() error {
+	return status.New(status.Unavailable, "the readiness check of instance '%s' has not been answered, or took longer than %s", in.name, readinessLimit)
 }
 
 // id returns the number of the instance as the body of a question.
@@ -166,8 +175,11 @@ func (in *instance) apply(b *infer.Batch, first uint64, sent int64) error {
 	defer s.applied(in)
 	r := child.NewReader(in.body)
 	now := infer.Now()
-	b.InputEnd = min(sent+int64(r.Uint64()), now)
-	b.OutputStart = min(sent+int64(r.Uint64()), now)
+	b.InputEnd = timeAfter(sent, r.Uint64(), now)
+	b.OutputStart = timeAfter(sent, r.Uint64(), now)
+	if b.OutputStart != 0 {
+		b.OutputStart = max(b.OutputStart, b.InputEnd)
+	}
 	if err := wire.ReadError(r); err != nil {
 		s.released(r)
 		if r.Err() != nil {
@@ -199,6 +211,15 @@ func (in *instance) apply(b *infer.Batch, first uint64, sent int64) error {
 	return nil
 }
 
+// timeAfter returns the time of something that the child did, by infer.Now, from the time since the
+// batch began; 0 if the backend did not say when.
+func timeAfter(sent int64, since uint64, now int64) int64 {
+	if since == 0 {
+		return 0
+	}
+	return sent + int64(min(since, uint64(max(now-sent, 0))))
+}
+
 // outcome is what a batch did with a request.
 type outcome struct {
 	flags    uint8
@@ -214,7 +235,7 @@ func (s *session) outcome(r *child.Reader) (o outcome) {
 			return o
 		}
 		o.states = append(o.states, kserve.Tensor{})
-		if err := wire.ReadTensor(r, &o.states[len(o.states)-1], s); err != nil {
+		if err := wire.ReadOutput(r, &o.states[len(o.states)-1], s); err != nil {
 			lost = err
 		}
 	}

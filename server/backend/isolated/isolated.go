@@ -143,8 +143,14 @@ func (b *isolated) HasGPU() bool {
 	return err == nil && a.GPU
 }
 
+// describeLimit bounds how long a backend may take to say what it can do: the loads of all models
+// of the backend wait for it.
+const describeLimit = time.Minute
+
 // can returns what the backend can do.
 func (b *isolated) can(ctx context.Context, spec backend.Spec) (wire.Abilities, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
 	b.abilities.mu.Lock()
 	defer b.abilities.mu.Unlock()
 	if a, known := b.abilities.of[b.name]; known {
@@ -225,7 +231,7 @@ func (b *isolated) Load(ctx context.Context, spec backend.Spec) (backend.Model, 
 	if err != nil {
 		return nil, err
 	}
-	m := &model{backend: b, spec: spec, question: question, decoupled: spec.Config.GetModelTransactionPolicy().GetDecoupled()}
+	m := &model{backend: b, spec: spec, question: question}
 	if _, err := m.session(ctx); err != nil {
 		return nil, err
 	}

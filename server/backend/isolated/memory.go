@@ -125,26 +125,31 @@ func (s *session) putReturns(m *child.Message) {
 }
 
 // grant answers a child that asks for memory. Block 0 means that there is none.
-func (s *session) grant(r *child.Reader) {
+func (s *session) grant(p *child.Process, r *child.Reader) {
 	question, size := r.Uint32(), r.Uint64()
 	if r.Err() != nil {
 		return
 	}
 	var number uint32
-	b, at := s.memory.AllocateZeroed(int(min(size, maxGrant)))
-	if b != nil {
-		number = s.blocks.Add(b)
+	var at int64
+	if size <= maxGrant {
+		var b *tensor.Buffer
+		if b, at = s.memory.AllocateZeroed(int(size)); b != nil {
+			number = s.blocks.Add(b)
+		}
 	}
 	m := s.out.Begin(wire.Block)
 	m.Uint32(question)
 	m.Uint32(number)
 	m.Uint64(uint64(at))
 	m.Uint64(size)
-	_ = s.process.Post(m) // the body is short
+	_ = p.Post(m) // the body is short
 }
 
-// maxGrant bounds the sizes that children request, so that they fit into an int.
-const maxGrant = 1 << 62
+// maxGrant bounds the size that a child may ask for. The range of a larger one, which a wrong
+// calculation of a backend can ask for, would be lost to all models, because no range of the memory
+// file is used twice.
+const maxGrant = 1 << 40
 
 // released reads the blocks that the child gives back.
 func (s *session) released(r *child.Reader) {

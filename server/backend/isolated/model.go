@@ -21,13 +21,15 @@ const closeLimit = 30 * time.Second
 // model is a model version. Its child runs all its instances; after the end of a child the
 // first instance that is replaced starts the next one.
 type model struct {
-	backend   *isolated
-	spec      backend.Spec
-	question  []byte // of the load
-	decoupled bool
+	backend  *isolated
+	spec     backend.Spec
+	question []byte // of the load
 
-	mu      sync.Mutex
-	current *session // nil after Close
+	// starting is held while a child starts and loads the model, which may take long.
+	starting sync.Mutex
+
+	mu      sync.Mutex // guards what follows; taken after starting
+	current *session   // nil after Close
 	closed  bool
 }
 
@@ -38,24 +40,28 @@ var (
 
 // session returns the child that runs, or starts one and loads the model in it.
 func (m *model) session(ctx context.Context) (*session, error) {
+	m.starting.Lock()
+	defer m.starting.Unlock()
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
+	current, closed := m.current, m.closed
+	m.mu.Unlock()
+	if closed {
 		return nil, status.New(status.Unavailable, "model '%s' is closed", m.spec.Name)
 	}
-	if m.current != nil && !m.current.hasEnded() {
-		return m.current, nil
+	if current != nil && !current.hasEnded() {
+		return current, nil
 	}
 	s, err := m.backend.start(ctx, m.spec)
 	if err != nil {
 		return nil, err
 	}
-	s.decoupled = m.decoupled
 	if _, err := s.ask(ctx, wire.Load, m.question); err != nil {
 		s.kill()
 		return nil, err
 	}
+	m.mu.Lock()
 	m.current = s
+	m.mu.Unlock()
 	return s, nil
 }
 
@@ -109,6 +115,8 @@ func (m *model) Memory() []backend.Memory {
 
 // Close closes the model and ends the child.
 func (m *model) Close() error {
+	m.starting.Lock() // a child that starts is closed too
+	defer m.starting.Unlock()
 	m.mu.Lock()
 	s := m.current
 	m.current, m.closed = nil, true

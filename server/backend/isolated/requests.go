@@ -72,6 +72,9 @@ func (s *session) conclude(id uint64, r *infer.Request, o *outcome) {
 			s.log.log.Error("a state of a sequence was lost", "model", s.name, "state", t.Name, "error", err)
 		}
 	}
+	if r.Membership.Null { // the core keeps none
+		o.flags &^= wire.Kept
+	}
 	kept := o.flags&wire.Kept != 0
 	if kept {
 		r.Keep()
@@ -82,12 +85,16 @@ func (s *session) conclude(id uint64, r *infer.Request, o *outcome) {
 			r.Respond(nil, true) // dropped and reported
 		}
 	}
-	if o.flags&wire.Rescheduled != 0 {
+	rescheduled := o.flags&wire.Rescheduled != 0 // the child is done with it, kept or not
+	if rescheduled {
 		if err := r.Reschedule(); err != nil {
 			r.Fail(err)
+			if kept {
+				r.LetGo()
+			}
 		}
 	}
-	s.settle(id, o, !kept && (!s.decoupled || r.Membership.Null || o.flags&wire.Rescheduled != 0))
+	s.settle(id, o, rescheduled || !kept && (!s.decoupled || r.Membership.Null))
 }
 
 // settle records that the result of a request is applied. It takes the request out of the table
@@ -95,6 +102,10 @@ func (s *session) conclude(id uint64, r *infer.Request, o *outcome) {
 func (s *session) settle(id uint64, o *outcome, done bool) {
 	s.mu.Lock()
 	q := s.mu.open[id]
+	if q.r == nil { // it was taken out
+		s.mu.Unlock()
+		return
+	}
 	q.running, q.kept = false, o.flags&wire.Kept != 0
 	q.answered = q.answered || o.flags&wire.Answered != 0
 	done = done || q.answered && !q.kept
@@ -150,12 +161,21 @@ func (s *session) result(r *child.Reader) {
 	}
 	s.mu.Unlock()
 	if wrong {
-		r.Next(1 << 62) // a malformed frame
+		malformed(r)
 		return
+	}
+	if cap(in.body) > keepBody {
+		in.body = nil
 	}
 	in.body = append(in.body[:0], r.Next(uint64(r.Len()))...)
 	in.results <- struct{}{}
 }
+
+// keepBody is the largest body whose memory is kept for the next result.
+const keepBody = 1 << 20
+
+// malformed makes a frame one whose body cannot be read, so that it ends the child.
+func malformed(r *child.Reader) { r.Next(1 << 62) }
 
 // settled returns an open request once the result of its batch, if it has arrived, is applied.
 // It reports false if there is none. The caller holds the lock.
@@ -176,6 +196,9 @@ func (s *session) respond(r *child.Reader) {
 	s.released(r)
 	s.mu.Lock()
 	q, open := s.settled(id)
+	if open && final && q.running && !s.decoupled { // that is in the result
+		malformed(r)
+	}
 	switch {
 	case r.Err() != nil, !open: // it was answered without the child
 		s.mu.Unlock()
@@ -196,7 +219,8 @@ func (s *session) respond(r *child.Reader) {
 	q.r.Release()
 }
 
-// letGo ends the use of a request that the backend kept.
+// letGo ends the use of a request that the backend kept. A child says so once, after the result and
+// the final response.
 func (s *session) letGo(r *child.Reader) {
 	id := r.Uint64()
 	s.released(r)
@@ -205,9 +229,15 @@ func (s *session) letGo(r *child.Reader) {
 	}
 	s.mu.Lock()
 	q, open := s.settled(id)
-	delete(s.mu.open, id)
+	wrong := open && (q.running || !q.kept || !q.answered)
+	if !wrong {
+		delete(s.mu.open, id)
+	}
 	s.mu.Unlock()
-	if open {
+	switch {
+	case wrong:
+		malformed(r)
+	case open:
 		q.r.LetGo()
 	}
 }
@@ -216,7 +246,7 @@ func (s *session) letGo(r *child.Reader) {
 func (s *session) state(r *child.Reader) {
 	id := r.Uint64()
 	var t kserve.Tensor
-	err := wire.ReadTensor(r, &t, s)
+	err := wire.ReadOutput(r, &t, s)
 	s.mu.Lock()
 	q, open := s.settled(id)
 	s.mu.Unlock()

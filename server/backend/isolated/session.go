@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -63,10 +64,14 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec) (*session, erro
 	}
 	s := &session{
 		name: spec.Name, spec: spec, memory: b.memory, pool: spec.Pool, names: namesOf(spec.Config), ended: make(chan struct{}),
-		log: childLog{log: spec.Log, model: spec.Name, version: spec.Version},
+		log:       childLog{log: spec.Log, model: spec.Name, version: spec.Version},
+		decoupled: spec.Config.GetModelTransactionPolicy().GetDecoupled(),
 	}
 	if s.pool == nil {
 		s.pool = b.memory.Pool
+	}
+	if s.log.log == nil { // no model asks
+		s.log.log = slog.New(slog.DiscardHandler)
 	}
 	s.mu.questions, s.mu.instances, s.mu.open = map[uint32]chan answer{}, map[uint32]*instance{}, map[uint64]openRequest{}
 	s.mu.applied = sync.NewCond(&s.mu)
@@ -177,7 +182,7 @@ func (s *session) stop() {
 }
 
 // handle handles one frame. An error ends the child.
-func (s *session) handle(_ *child.Process, f child.Frame) error {
+func (s *session) handle(p *child.Process, f child.Frame) error {
 	r := child.NewReader(f.Body)
 	known := true
 	switch f.Kind {
@@ -194,7 +199,7 @@ func (s *session) handle(_ *child.Process, f child.Frame) error {
 	case wire.Release:
 		s.released(r)
 	case wire.Reserve:
-		s.grant(r)
+		s.grant(p, r) // s.process may not be set yet
 	case wire.Log:
 		s.log.record(r)
 	case wire.Broken:

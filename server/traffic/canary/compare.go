@@ -88,16 +88,42 @@ func logFactorial(n int64) float64 {
 // hold for every distribution of latencies (Conover, Practical Nonparametric Statistics, 3.2). The
 // upper bound is infinite while there are too few requests for one.
 func (s *sample) interval(q, alpha float64) (low, high float64) {
-	n := float64(s.succeeded)
-	margin := normalQuantile(1-alpha) * math.Sqrt(n*q*(1-q))
-	if rank := int64(math.Floor(n*q - margin)); rank >= 1 {
+	fewest, most := above(s.succeeded, 1-q, alpha)
+	if rank := s.succeeded - most; rank >= 1 {
 		low = lowerBound(s.bucketAt(rank))
 	}
-	rank := int64(math.Ceil(n*q+margin)) + 1
-	if rank > s.succeeded {
+	if fewest < 0 {
 		return low, math.Inf(1)
 	}
-	return low, upperBound(s.bucketAt(rank))
+	return low, upperBound(s.bucketAt(s.succeeded - fewest))
+}
+
+// maxExact is the expected number of requests above a quantile up to which their distribution is
+// summed. Beyond, the normal approximation is as good.
+const maxExact = 1000
+
+// above returns bounds of how many of n requests are above a quantile that each is above with
+// probability p: there are at most fewest, and there are more than most, with a probability of at
+// most alpha each. fewest is -1 if even none is likelier. The distribution is summed because few
+// requests are above the 99th percentile, and then the normal approximation is far off in the tails.
+func above(n int64, p, alpha float64) (fewest, most int64) {
+	mean := float64(n) * p
+	if mean > maxExact {
+		margin := normalQuantile(1-alpha) * math.Sqrt(mean*(1-p))
+		return int64(mean-margin) - 1, int64(math.Ceil(mean+margin)) + 1
+	}
+	fewest = -1
+	below := 0.0
+	for k := range n + 1 {
+		below += math.Exp(logChoose(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+		if below <= alpha {
+			fewest = k
+		}
+		if 1-below <= alpha {
+			return fewest, k
+		}
+	}
+	return fewest, n
 }
 
 // quantile returns an estimate of a quantile of latency in nanoseconds; 0 without requests.

@@ -1,6 +1,8 @@
 package shadow
 
 import (
+	"slices"
+
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -96,19 +98,21 @@ func (c *Copy) copyRequest(r *infer.Request) bool {
 		if err != nil {
 			return false
 		}
-		from.Data.CopyTo(b.Bytes())
 		t.Data = tensor.NewData(b)
+		if !tensor.CopyShared(b.Bytes(), &from.Data) { // a client has shrunk its memory: the primary reports it
+			return false
+		}
 	}
 	return true
 }
 
 // Finish gives the copy to the worker, with the answer of the primary. The response stays the
-// caller's. A nil response, or one that is an error, drops the copy. A nil Copy does nothing.
+// caller's. A nil response, or one that cannot be compared, drops the copy. A nil Copy does nothing.
 func (c *Copy) Finish(resp *infer.Response) {
 	if c == nil {
 		return
 	}
-	if resp == nil || resp.Err != nil {
+	if !settled(resp) {
 		c.shadow.counts.skipped.Add(1)
 		c.Drop()
 		return
@@ -126,6 +130,15 @@ func (c *Copy) Finish(resp *infer.Response) {
 		c.shadow.counts.dropped.Add(1)
 		c.Drop()
 	}
+}
+
+// settled reports whether a response has outputs that stay as they are. A model that passes its
+// inputs on can answer with memory of the client.
+func settled(resp *infer.Response) bool {
+	if resp == nil || resp.Err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(resp.Outputs, func(t kserve.Tensor) bool { return t.Data.Foreign() })
 }
 
 // Drop ends the copy. A nil Copy does nothing.

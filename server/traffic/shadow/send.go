@@ -3,6 +3,8 @@ package shadow
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"triton/pkg/routing"
@@ -12,6 +14,7 @@ import (
 // send runs a copy and compares the outputs.
 func (s *Shadow) send(ctx context.Context, c *Copy) {
 	defer c.Drop()
+	defer s.contain(c)
 	m, err := s.opts.Acquire()
 	if err != nil {
 		s.counts.fail(c.diff(nil, err))
@@ -42,6 +45,16 @@ func (s *Shadow) send(ctx context.Context, c *Copy) {
 	}
 	s.counts.add(s.opts.Config, compare(s.opts.Config, c.outputs, resp.Outputs), c.diff(m, nil))
 }
+
+// contain makes a panic a failed copy: what a copy meets ends nothing but the copy.
+func (s *Shadow) contain(c *Copy) {
+	if p := recover(); p != nil {
+		s.opts.Log.Error("panic while a copied request was compared", "primary", c.name+":"+c.version, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		s.counts.fail(c.diff(nil, errPanic))
+	}
+}
+
+var errPanic = errors.New("internal error of the shadow; the server's log has the details")
 
 // diff returns the part of a difference that all outputs share.
 func (c *Copy) diff(m infer.Model, err error) routing.Diff {

@@ -5,6 +5,7 @@ package shadow
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ type Options struct {
 	Pool *tensor.Pool
 	// Random returns a number from 0 to 1; nil: rand.Float64.
 	Random func() float64
+	// Log gets panics; nil: nothing does.
+	Log *slog.Logger
 }
 
 // Shadow copies the requests of one name. Start starts its worker, Close ends it.
@@ -44,6 +47,9 @@ type Shadow struct {
 func New(o Options) *Shadow {
 	if o.Random == nil {
 		o.Random = rand.Float64
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Shadow{opts: o, share: o.Config.Percent / 100, jobs: make(chan *Copy, o.Config.Pending())}
 	s.counts.kept = o.Config.KeptDiffs()

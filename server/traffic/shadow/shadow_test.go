@@ -272,3 +272,57 @@ func TestDiffs(t *testing.T) {
 		}
 	})
 }
+
+// region is memory of a client.
+type region struct{}
+
+func (region) Free(*tensor.Buffer) {}
+func (region) Foreign()            {}
+
+// TestMemoryOfClients: an answer in memory of the client is not kept, because the client may change
+// it, or take it away.
+func TestMemoryOfClients(t *testing.T) {
+	t.Parallel()
+	primary := &target{name: "m", version: "1", config: &inferencepb.ModelConfig{}}
+	pool := tensor.NewPool()
+	s := New(Options{Config: &routing.Shadow{Percent: 100}, Pool: pool})
+	c := s.Begin(request(t, nil), primary)
+	require.NotNil(t, c)
+	resp := infer.NewResponse()
+	resp.Add("OUT", tensor.FP32, tensor.Shape{1}, tensor.NewData(tensor.NewBuffer(make([]byte, 4), true, region{})))
+	c.Finish(resp)
+	resp.Release()
+	require.Equal(t, uint64(1), s.Status(false).Skipped)
+	require.Zero(t, s.Status(false).Pending)
+	require.Zero(t, pool.Outstanding())
+}
+
+// TestPanic: a target that panics costs its copy, and the next one is compared.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		primary := &target{name: "m", version: "1", config: &inferencepb.ModelConfig{}}
+		other := &target{name: "m", version: "2", config: &inferencepb.ModelConfig{}}
+		panics := true
+		pool := tensor.NewPool()
+		s := New(Options{Config: &routing.Shadow{Percent: 100}, Pool: pool, Acquire: func() (infer.Model, error) {
+			if panics {
+				panics = false
+				panic("of a target")
+			}
+			return other, nil
+		}})
+		s.Start(t.Context())
+		for range 2 {
+			answer(s.Begin(request(t, nil), primary), 1.0, 2.0)
+			synctest.Wait()
+		}
+		s.Close()
+		st := s.Status(true)
+		require.Equal(t, uint64(1), st.Failed)
+		require.Equal(t, uint64(1), st.Compared)
+		require.Equal(t, "error", st.Diffs[len(st.Diffs)-1].Reason)
+		require.Zero(t, st.Pending)
+		require.Zero(t, pool.Outstanding())
+	})
+}

@@ -227,8 +227,10 @@ func (m *memory) Place(d *tensor.Data) (wire.Place, error) {
 	}
 	s := c.Segment(0)
 	if in, ok := s.Buffer.Owner().(*input); ok {
-		c.Release() // the server holds it
-		return wire.Place{Block: in.block, At: uint64(in.at) + uint64(s.Off), Size: uint64(s.N)}, nil
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		// Without a lease the frame of another instance could give the block back first.
+		return m.lend(in.block, in.at+int64(s.Off), s.N, c), nil
 	}
 	_, at, _ := s.Buffer.Shared()
 	return m.lease(at+int64(s.Off), s.N, c)
@@ -269,9 +271,13 @@ func (m *memory) lease(at int64, n int, d tensor.Data) (wire.Place, error) {
 		d.Release()
 		return wire.Place{}, errNotShared
 	}
-	g := m.mu.grants[i]
+	return m.lend(m.mu.grants[i].block, at, n, d), nil
+}
+
+// lend lends data in a block to the server, and takes it over. The caller holds the lock.
+func (m *memory) lend(block uint32, at int64, n int, d tensor.Data) wire.Place {
 	for m.mu.lastLease++; m.mu.lastLease == 0 || m.mu.leased[m.mu.lastLease] != nil; m.mu.lastLease++ { // skip the numbers in use
 	}
 	m.mu.leased[m.mu.lastLease] = &d
-	return wire.Place{Block: g.block, Lease: m.mu.lastLease, At: uint64(at), Size: uint64(n)}, nil
+	return wire.Place{Block: block, Lease: m.mu.lastLease, At: uint64(at), Size: uint64(n)}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"strings"
 
 	"triton/pkg/status"
 	"triton/server/backend"
@@ -31,7 +32,7 @@ func ReadError(r *child.Reader) error {
 	if kind == 0 {
 		return nil
 	}
-	e := &status.Error{Code: status.Code(r.Uint8()), Msg: r.String()}
+	e := &status.Error{Code: status.Code(r.Uint8()), Msg: strings.ToValidUTF8(r.String(), "?")}
 	if kind == 2 {
 		e.Cause = backend.ErrBroken
 	}
@@ -84,12 +85,13 @@ func ReadResponse(r *child.Reader, mem Reader) *infer.Response {
 		if r.Err() != nil {
 			break
 		}
-		if err := ReadTensor(r, resp.AddOutput(), mem); err != nil && resp.Err == nil {
+		err := ReadOutput(r, resp.AddOutput(), mem)
+		if lacking > 0 {
+			err = ErrNoMemory(int(lacking))
+		}
+		if err != nil && resp.Err == nil {
 			resp.Err = err
 		}
-	}
-	if lacking > 0 && resp.Err == nil {
-		resp.Err = ErrNoMemory(int(lacking))
 	}
 	return resp
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"slices"
 
 	"triton/pkg/kserve"
@@ -95,6 +96,20 @@ func ReadTensor(r *child.Reader, t *kserve.Tensor, from Reader) (err error) {
 		t.Data, err = from.Data(p)
 	}
 	return err
+}
+
+// ReadOutput is ReadTensor for the server, which does not trust a child: the tensor of a fixed-size
+// type has as many bytes as its shape says.
+func ReadOutput(r *child.Reader, t *kserve.Tensor, from Reader) error {
+	if err := ReadTensor(r, t, from); err != nil || r.Err() != nil {
+		return err
+	}
+	n, err := t.Shape.Elements()
+	size := int64(t.DataType.Size())
+	if err != nil || t.DataType.String() == tensor.Invalid.String() || size > 0 && (n > math.MaxInt64/size || n*size != int64(t.Data.Len())) {
+		return status.New(status.Internal, "the process of the model sent tensor '%s' of type %s and shape %v with %d bytes", t.Name, t.DataType, t.Shape, t.Data.Len())
+	}
+	return nil
 }
 
 // ErrNoMemory is the error of tensors for which there is no shared memory.
