@@ -29,7 +29,7 @@ func (m *Manager) Counts() Counts {
 	c.Evictions = maps.Clone(c.Evictions)
 	c.Waiting, c.Queued = m.waiting, len(m.queue)
 	c.ThrashLoads, c.Thrashing = m.recent.again, m.recent.thrashing(time.Now())
-	c.Budget, c.Allocated = m.opts.Budget, m.used(all)
+	c.Budget, c.Allocated = m.opts.Budget, m.used(all, m.freed())
 	return c
 }
 

@@ -112,7 +112,8 @@ func (m *Manager) tryReserve(p *place, t Target, changes uint64) (free func(), a
 	}
 	m.sample(all)
 	p.need = m.needOf(t, all, false)
-	used := m.used(all)
+	freed := m.freed() // once: a model that is closed meanwhile would count as used and not as freed
+	used := m.used(all, freed)
 	lack := evict.Lack(m.opts.Budget, used, m.needOf(t, all, true))
 	if lack.None() {
 		defer m.mu.Unlock()
@@ -122,7 +123,7 @@ func (m *Manager) tryReserve(p *place, t Target, changes uint64) (free func(), a
 		defer m.mu.Unlock()
 		return nil, false, m.cannotFit(p, all)
 	}
-	lack.Add(m.freed(), -1)
+	lack.Add(freed, -1)
 	victims, enough := evict.Choose(lack, m.candidates(all, p))
 	if !enough {
 		p.why = m.waitsFor(p, all)
@@ -168,8 +169,9 @@ func addTo(b, other evict.Bytes) {
 	}
 }
 
-// used returns the memory that is in use or reserved. The caller holds m.mu.
-func (m *Manager) used(all []Model) evict.Bytes {
+// used returns the memory that is in use or reserved, with what is about to be freed. The caller
+// holds m.mu.
+func (m *Manager) used(all []Model, freed evict.Bytes) evict.Bytes {
 	used := evict.Bytes{}
 	for _, l := range all {
 		addTo(used, l.Bytes)
@@ -184,7 +186,7 @@ func (m *Manager) used(all []Model) evict.Bytes {
 			addTo(used, bytes)
 		}
 	}
-	addTo(used, m.freed())
+	addTo(used, freed)
 	return used
 }
 

@@ -173,8 +173,7 @@ func (m *Manager) needed(l *Model, all []Model) bool {
 
 // excess returns by how much the loaded models exceed the budget. The caller holds m.mu.
 func (m *Manager) excess(all []Model) evict.Bytes {
-	used := m.used(all)
-	used.Add(m.freed(), -1)
+	used := m.used(all, nil)
 	over := evict.Bytes{}
 	for d, limit := range m.opts.Budget {
 		if n := used[d] - limit; n > 0 {
