@@ -56,7 +56,7 @@ class TritonPythonModel:
 }
 
 const forking = calling + `
-import gc, multiprocessing, os, signal
+import gc, multiprocessing, os, signal, subprocess, time
 fork = multiprocessing.get_context("fork")
 kept = []
 def same(size):
@@ -92,12 +92,26 @@ def killed():
     return p.exitcode
 def handled():
     """Ends a process by the signal that the model handles."""
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
-    p = fork.Process(target=signal.pause)
+    before = signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+    p = fork.Process(target=idle)
     p.start()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, before)
     p.terminate(), p.join()
     return p.exitcode
+def idle():
+    while True: time.sleep(0.01)
+def early():
+    """Ends a process that has not run yet."""
+    p = fork.Process(target=idle)
+    p.start(), p.terminate(), p.join(60)
+    ended = p.exitcode
+    p.kill(), p.join()
+    return ended
+def program():
+    """Ends another program."""
+    with subprocess.Popen(["sleep", "60"]) as p:
+        p.terminate()
+        return p.wait()
 def outside(f, n):
     """Runs f in a process that may have children."""
     read, write = os.pipe()
@@ -157,6 +171,8 @@ func TestCallsOfForks(t *testing.T) {
 		{"outside(nested, 5000)", "[True, True]"},
 		{"killed()", "-9"},
 		{"handled()", "7"},
+		{"{early() for _ in range(30)}", "{-15}"},
+		{"program()", "-15"},
 		{"[len(pool(3, same, [1])) for _ in range(10)]", "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"}, // two are terminated idle
 		{"same(5000)", "True"},
 	} {

@@ -12,6 +12,11 @@ class TritonModelException(Exception):
     pass
 
 
+def ignore(*_):
+    """The handler of the signals that do not end this process. If they were ignored, the programs that the model
+    starts would ignore them too."""
+
+
 class Enum(enum.IntEnum):
     """An enumeration that prints as those of the native module do."""
 

@@ -16,7 +16,7 @@ from _triton_memory import Block
 QUESTIONS = {wire.RESERVE, wire.IS_CANCELLED, wire.CALL, wire.METRIC, wire.CONTROL_MODEL}
 ANSWERS = {wire.SEND, wire.READINESS}  # only the process of the instance gives them
 
-_forking = threading.local()  # ends: the sockets of the process that this thread forks off
+_forking = threading.local()  # of the process that this thread forks off: its sockets (ends) and its signal mask
 _relays = set()  # one for each process that lives
 
 
@@ -56,6 +56,8 @@ def watch():
 
 
 def before():
+    # A signal that comes before in_child has set what it does waits until then.
+    _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
     try:
         _forking.ends = socket.socketpair()
     except OSError:
@@ -63,6 +65,7 @@ def before():
 
 
 def in_parent():
+    signal.pthread_sigmask(signal.SIG_SETMASK, _forking.mask)
     if _forking.ends:
         ours, theirs = _forking.ends
         theirs.close()
@@ -70,8 +73,9 @@ def in_parent():
 
 
 def in_child():
-    if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:  # by runner.py; multiprocessing ends its processes with it
+    if signal.getsignal(signal.SIGTERM) is _base.ignore:  # multiprocessing ends its processes with it
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, _forking.mask)
     _base.host.cut()  # before the end of the relays, whose blocks would be given back
     for relay in _relays:
         relay.link.cut()

@@ -296,7 +296,7 @@ class Runner:
 
 def main():
     for s in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(s, signal.SIG_IGN)
+        signal.signal(s, base.ignore)
     os.set_inheritable(wire.MEMORY, False)
     Runner().serve()
 
