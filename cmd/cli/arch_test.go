@@ -81,6 +81,8 @@ var mayImport = map[string]string{
 	"server/restricted":           "",
 	"server/contenttype":          "server/http1",
 	"server/sagemaker":            "server/http1 server/infer server/contenttype server/restricted pkg/tritonjson",
+	"server/local":                "pkg/client pkg/kserve pkg/tensor server server/infer server/shm",
+	"server/fake":                 "pkg/client pkg/kserve pkg/tensor server server/backend server/infer server/local",
 	"server/vertex":               "server/http1 server/infer server/contenttype pkg/tritonjson",
 	"server/repository":           "server/loadphase server/repository/actual server/repository/desired server/repository/layout server/repository/plan server/model server/store server/infer server/backend server/stats server/validation pkg/modelconfig pkg/inferencepb server/repository/settle server/store/notify server/readiness server/repository/estimate server/repository/evict server/repository/ondemand pkg/modelconfig/extension",
 	"server/repository/actual":    "server/model server/store server/infer server/stats server/validation pkg/inferencepb server/readiness",

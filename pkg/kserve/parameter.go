@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"fmt"
 	"strings"
 
 	"triton/pkg/status"
@@ -27,6 +28,43 @@ type Parameter struct {
 	Uint   uint64
 	Double float64
 	String string
+}
+
+// NewParameter returns a parameter whose value is a string, bool, int, int64, uint64 or float64.
+func NewParameter(name string, value any) (Parameter, error) {
+	p := Parameter{Name: name}
+	switch v := value.(type) {
+	case bool:
+		p.Kind, p.Bool = ParamBool, v
+	case int:
+		p.Kind, p.Int = ParamInt, int64(v)
+	case int64:
+		p.Kind, p.Int = ParamInt, v
+	case uint64:
+		p.Kind, p.Uint = ParamUint, v
+	case float64:
+		p.Kind, p.Double = ParamDouble, v
+	case string:
+		p.Kind, p.String = ParamString, v
+	default:
+		return p, fmt.Errorf("parameter %q: the value is a %T, use string, bool, int, int64, uint64 or float64", name, value)
+	}
+	return p, nil
+}
+
+// Value returns the value: a string, bool, int64, uint64 or float64.
+func (p *Parameter) Value() any {
+	switch p.Kind {
+	case ParamBool:
+		return p.Bool
+	case ParamInt:
+		return p.Int
+	case ParamUint:
+		return p.Uint
+	case ParamDouble:
+		return p.Double
+	}
+	return p.String
 }
 
 // maxSequenceID bounds a correlation ID that is a string, in bytes.
