@@ -56,15 +56,16 @@ type Text struct {
 // the findings to correct; it reads the configurations by Model.ReadConfig. The models keep the
 // corrected texts.
 func All(models []repo.Model, check func([]repo.Model) ([]repo.Finding, error)) ([]*Text, error) {
-	var texts []*Text
+	c := corrected{texts: map[string]*Text{}}
 	for range maxPasses {
 		found, err := check(models)
 		if err != nil {
 			return nil, err
 		}
+		c.found = byFile(found)
 		changed := false
 		for i := range models {
-			more, err := pass(&models[i], found, &texts)
+			more, err := c.pass(&models[i])
 			if err != nil {
 				return nil, err
 			}
@@ -74,16 +75,37 @@ func All(models []repo.Model, check func([]repo.Model) ([]repo.Finding, error)) 
 			break
 		}
 	}
-	for _, t := range texts {
+	for _, t := range c.order {
 		if out, err := format.Source(t.File, t.After); err == nil { // else mistakes are left, and so is the text
 			t.After = out
 		}
 	}
-	return texts, nil
+	return c.order, nil
+}
+
+// byFile returns the findings that have a place in a file, from the end of each file to its start.
+func byFile(found []repo.Finding) map[string][]repo.Finding {
+	files := map[string][]repo.Finding{}
+	for _, f := range found {
+		if f.Line > 0 {
+			files[f.File] = append(files[f.File], f)
+		}
+	}
+	for _, own := range files {
+		slices.SortStableFunc(own, func(a, b repo.Finding) int { return cmp.Or(b.Line-a.Line, b.Col-a.Col) })
+	}
+	return files
+}
+
+// corrected are the texts of All.
+type corrected struct {
+	found map[string][]repo.Finding // of this pass, by file
+	texts map[string]*Text          // by file
+	order []*Text
 }
 
 // pass corrects the configurations of one model once.
-func pass(m *repo.Model, found []repo.Finding, texts *[]*Text) (changed bool, err error) {
+func (c *corrected) pass(m *repo.Model) (changed bool, err error) {
 	custom, err := m.CustomConfigs()
 	if err != nil {
 		return false, err
@@ -95,17 +117,17 @@ func pass(m *repo.Model, found []repo.Finding, texts *[]*Text) (changed bool, er
 		if err != nil {
 			continue // there is none, or the linter reports it
 		}
-		out, titles := apply(m.Name, path, src, found)
+		out, titles := apply(m.Name, src, c.found[path])
 		if bytes.Equal(out, src) {
 			continue
 		}
 		changed = true
-		i := slices.IndexFunc(*texts, func(t *Text) bool { return t.File == path })
-		if i < 0 {
-			i = len(*texts)
-			*texts = append(*texts, &Text{File: path, Before: src})
+		t := c.texts[path]
+		if t == nil {
+			t = &Text{File: path, Before: src}
+			c.texts[path] = t
+			c.order = append(c.order, t)
 		}
-		t := (*texts)[i]
 		t.After = out
 		t.Fixes = append(t.Fixes, titles...)
 		if m.Texts == nil {
@@ -118,10 +140,8 @@ func pass(m *repo.Model, found []repo.Finding, texts *[]*Text) (changed bool, er
 
 // apply corrects one text from its end to its start, so that the places of the findings that are
 // left stay true.
-func apply(model, path string, src []byte, found []repo.Finding) (out []byte, titles []string) {
-	own := slices.DeleteFunc(slices.Clone(found), func(f repo.Finding) bool { return f.File != path || f.Line == 0 })
-	slices.SortStableFunc(own, func(a, b repo.Finding) int { return cmp.Or(b.Line-a.Line, b.Col-a.Col) })
-	for _, f := range own {
+func apply(model string, src []byte, found []repo.Finding) (out []byte, titles []string) {
+	for _, f := range found {
 		x, ok := Of(model, src, f)
 		if !ok {
 			continue
