@@ -18,7 +18,7 @@ import (
 // that is missing here fails the test, so that a new one is a decision.
 var mayImport = map[string]string{
 	"cmd/triton":                  "cmd/cli cmd/cli/process",
-	"cmd/cli":                     "cmd/cli/analyze cmd/cli/flags cmd/cli/modelanalyzer cmd/cli/perf cmd/cli/process cmd/cli/repo cmd/cli/serve",
+	"cmd/cli":                     "cmd/cli/analyze cmd/cli/doctor cmd/cli/flags cmd/cli/modelanalyzer cmd/cli/perf cmd/cli/process cmd/cli/repo cmd/cli/serve",
 	"cmd/cli/modelanalyzer":       "cmd/cli/process cmd/cli/flags cmd/cli/analyze/profile cmd/cli/analyze/report",
 	"cmd/cli/analyze/binding":     "cmd/cli/process cmd/cli/complete cmd/cli/flags analyzer/settings",
 	"cmd/cli/analyze/profile":     "cmd/cli/process cmd/cli/complete cmd/cli/analyze/binding analyzer/settings cmd/cli/devices cmd/cli/flags cmd/cli/output cmd/cli/perf analyzer/checkpoint analyzer/launch analyzer/launch/docker analyzer/load analyzer/load/external analyzer/metric analyzer/profile analyzer/ranking analyzer/report/export analyzer/search analyzer/search/planner analyzer/search/space analyzer/search/sweep analyzer/search/tpe analyzer/trial cmd/cli/analyze/simulate perf perf/llm pkg/client pkg/gpu pkg/inferencepb pkg/ui",
@@ -28,6 +28,7 @@ var mayImport = map[string]string{
 	"cmd/cli/complete":            "pkg/client repo",
 	"cmd/cli/output":              "cmd/cli/flags cmd/cli/process",
 	"cmd/cli/devices":             "cmd/cli/process pkg/cuda pkg/gpu",
+	"cmd/cli/doctor":              "analyzer/footprint/host cmd/cli/complete cmd/cli/devices cmd/cli/flags cmd/cli/library cmd/cli/output cmd/cli/process pkg/client pkg/gpu pkg/ui repo server/backend/onnx",
 	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library server/readiness server/backend/isolated/host",
 	"cmd/cli/perf":                "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/perf/recording cmd/cli/perf/results perf perf/data perf/load perf/report perf/result perf/result/chart pkg/client pkg/client/lane pkg/kserve pkg/measure cmd/cli/devices cmd/cli/library cmd/cli/perf/inprocess perf/llm perf/llm/genaiperf perf/service/dynamicgrpc perf/service/openai perf/service/tfserving perf/service/torchserve server cmd/cli/perf/run perf/trace",
 	"cmd/cli/library":             "cmd/cli/process server/backend/onnx",

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/analyze"
+	"triton/cmd/cli/doctor"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/modelanalyzer"
 	"triton/cmd/cli/perf"
@@ -93,6 +94,6 @@ func newRoot(p process.Process) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	})
-	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), modelanalyzer.NewCommand(p))
+	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), doctor.NewCommand(p), modelanalyzer.NewCommand(p))
 	return root
 }

@@ -23,6 +23,12 @@ func (b *Backend) inspect(context.Context, backend.Spec, string) (*onnxmodel.Mod
 	return nil, backend.ErrNoLibrary
 }
 
+// Linked reports whether this program can load ONNX Runtime.
+const Linked = false
+
+// Version returns an error: this build cannot load libraries.
+func Version(string) (string, error) { return "", backend.ErrNoLibrary }
+
 // HasGPU returns false in a build without cgo.
 func (b *Backend) HasGPU() bool { return false }
 
