@@ -61,7 +61,7 @@ func (m *model) instance(s *session, name string) (*instance, error) {
 		rules: make([]shapeRule, k), scalar: make([]bool, n+k), offset: make([]int, k), size: make([]int, k),
 		direct: make([]tensor.Segment, k),
 	}
-	i.call = C.trt_ort_call_new(s.ptr, C.int32_t(n), C.int32_t(k))
+	i.call = C.trt_ort_call_new(s.lib.c, s.ptr, C.int32_t(n), C.int32_t(k))
 	i.watch = backend.NewWatch(i.stop)
 	if i.call == nil {
 		return nil, status.New(status.Internal, "no memory for instance '%s'", name)
