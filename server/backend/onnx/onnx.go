@@ -10,7 +10,6 @@
 package onnx
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -138,10 +137,7 @@ func (b *Backend) declared(path string) (*onnxmodel.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data == nil {
-		return onnxmodel.ReadFile(path)
-	}
-	return onnxmodel.Read(bytes.NewReader(data), int64(len(data)))
+	return outlineOf(path, data)
 }
 
 // modelPath returns the path of the model's file. A directory stands for the model.onnx

@@ -35,6 +35,9 @@ type session struct {
 // heap measures the loads of all sessions: they share the C heap of the process.
 var heap = heapMeter{read: func() uint64 { return uint64(C.trt_ort_heap()) }}
 
+// checksExternal is the first level of a library that checks the paths of external data.
+const checksExternal = 24
+
 // opening is what a session is opened with.
 type opening struct {
 	lib     *library
@@ -59,6 +62,11 @@ func (o *opening) bytes() uint64 {
 
 // openSession loads the model.
 func openSession(o *opening) (*session, error) {
+	if o.lib.c.level < checksExternal {
+		if err := checkExternal(o.path, o.data); err != nil {
+			return nil, err
+		}
+	}
 	opts, err := sessionOptions(o)
 	if err != nil {
 		return nil, err
