@@ -93,7 +93,7 @@ static void compute(void *kernel, OrtKernelContext *context) {
 }
 
 static OrtCustomOp twice = {
-	.version = ORT_API_VERSION, .CreateKernel = create, .GetName = name, .GetExecutionProviderType = provider,
+	.version = 17, .CreateKernel = create, .GetName = name, .GetExecutionProviderType = provider,
 	.GetInputType = type, .GetInputTypeCount = one, .GetOutputType = type, .GetOutputTypeCount = one,
 	.KernelCompute = compute, .KernelDestroy = destroy,
 	.GetInputCharacteristic = required, .GetOutputCharacteristic = required, .GetInputMemoryType = memory,
@@ -104,7 +104,7 @@ static OrtCustomOp twice = {
 
 OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
 	OrtCustomOpDomain *domain;
-	api = base->GetApi(ORT_API_VERSION);
+	api = base->GetApi(17); // for all libraries that the server takes
 	OrtStatus *s = api->CreateCustomOpDomain("test.operators", &domain);
 	if (s == NULL) s = api->CustomOpDomain_Add(domain, &twice);
 	if (s == NULL) s = api->AddCustomOpDomain(options, domain);

@@ -126,8 +126,9 @@ static OrtStatus *tensor_info(const trt_ort_library *lib, const OrtTypeInfo *typ
 		return s;
 	}
 	info->type = (int32_t)element;
-	// Before level 24 nothing tells a scalar from a tensor of unknown rank.
-	info->ranked = lib->level >= 24 ? ORT(lib, TensorTypeAndShape_HasShape)(tensor) : rank > 0;
+	// Before level 24 nothing tells a scalar from a tensor of unknown rank: it counts as a scalar, as
+	// in Triton.
+	info->ranked = lib->level < 24 || ORT(lib, TensorTypeAndShape_HasShape)(tensor);
 	info->rank = (int32_t)rank;
 	if (rank > TRT_ORT_MAX_RANK) {
 		return NULL;
