@@ -13,9 +13,9 @@ import (
 // optimizedFile is the file of a kept model. Its weights are in another one beside it.
 const optimizedFile = "model.onnx"
 
-// optimized opens the session from the optimized model that an earlier load has kept, or opens it
-// from the model and keeps what ONNX Runtime made of it. The folder of a kept model appears complete
-// or not at all. A model that cannot be kept is opened without.
+// optimized opens the session from the optimized model that an earlier load has kept. If there is
+// none it makes one first: the session that writes it keeps the weights twice, so it is closed. A
+// model that cannot be kept is opened without.
 func (m *model) optimized(open *opening) (*session, error) {
 	dir := m.spec.Settings[settingOptimized]
 	if dir == "" || !open.keepable() {
@@ -27,21 +27,21 @@ func (m *model) optimized(open *opening) (*session, error) {
 	}
 	dir = filepath.Join(dir, fileName(m.spec.Name), strconv.FormatInt(m.spec.Version, 10))
 	kept := filepath.Join(dir, key, optimizedFile)
+	log := m.spec.Log.With("model", m.spec.Name, "version", m.spec.Version, "file", kept)
 	if _, err := os.Stat(kept); err == nil {
 		s, err := openSession(open.from(kept))
 		if err == nil {
-			m.spec.Log.Info("the optimized model of an earlier load is used", "model", m.spec.Name, "version", m.spec.Version, "file", kept)
+			log.Info("the optimized model of an earlier load is used")
 			return s, nil
 		}
-		m.spec.Log.Warn("the optimized model cannot be opened and is made again", "model", m.spec.Name, "file", kept, "error", err)
+		log.Warn("the optimized model cannot be opened and is made again", "error", err)
 		_ = os.RemoveAll(filepath.Dir(kept))
 	}
-	s, err := openAndKeep(open, dir, key)
-	if err != nil {
-		m.spec.Log.Warn("the optimized model is not kept", "model", m.spec.Name, "version", m.spec.Version, "folder", dir, "error", err)
+	if err := open.keep(dir, key); err != nil {
+		log.Warn("the optimized model is not kept", "error", err)
 		return openSession(open)
 	}
-	return s, nil
+	return openSession(open.from(kept))
 }
 
 // keepable reports whether the optimized model may be kept: not one that execution providers have
@@ -60,25 +60,30 @@ func (o *opening) from(kept string) *opening {
 	return &copied
 }
 
-func openAndKeep(o *opening, dir, key string) (*session, error) {
+// keep writes the optimized model. Its folder appears complete or not at all.
+func (o *opening) keep(dir, key string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as readable as a model repository
-		return nil, err
+		return err
 	}
 	temporary, err := os.MkdirTemp(dir, ".new-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
 	writing := *o
-	writing.write = filepath.Join(temporary, optimizedFile)
+	writing.write, writing.profile = filepath.Join(temporary, optimizedFile), ""
 	s, err := openSession(&writing)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := os.Rename(temporary, filepath.Join(dir, key)); err == nil {
-		removeOthers(dir, key)
-	} // else another instance was first
-	return s, nil
+	s.close()
+	if err := os.Rename(temporary, filepath.Join(dir, key)); err != nil {
+		if _, exists := os.Stat(filepath.Join(dir, key, optimizedFile)); exists != nil {
+			return err
+		} // else another load was first
+	}
+	removeOthers(dir, key)
+	return nil
 }
 
 // removeOthers removes what was kept of former files or settings of the model version.

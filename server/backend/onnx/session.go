@@ -178,7 +178,9 @@ func (o *opening) entries() []pair {
 		list = append(list, pair{"session.model_external_initializers_file_folder_path", filepath.Dir(o.path)})
 	}
 	if o.write != "" {
-		list = append(list, pair{"session.optimized_model_external_initializers_file_name", filepath.Base(o.write) + ".data"})
+		list = append(list, pair{"session.optimized_model_external_initializers_file_name", filepath.Base(o.write) + ".data"},
+			// Weights in the form that kernels read: sessions map them instead of copying them.
+			pair{"session.save_external_prepacked_constant_initializers", "1"})
 	}
 	return append(list, o.options.entries...)
 }
