@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -49,8 +50,9 @@ type instance struct {
 
 var _ backend.Instance = (*instance)(nil)
 
-func (m *model) instance(s *session, name string) (*instance, error) {
-	o, err := parseOptions(m.spec, false)
+func (m *model) instance(s *session, at backend.Placement) (*instance, error) {
+	name := at.Name
+	o, err := parseOptions(m.spec, at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU)
 	if err != nil {
 		return nil, err
 	}

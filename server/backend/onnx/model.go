@@ -81,7 +81,7 @@ func (m *model) NewInstance(_ context.Context, at backend.Placement) (backend.In
 	if err != nil {
 		return nil, err
 	}
-	i, err := m.instance(s, at.Name)
+	i, err := m.instance(s, at)
 	if err != nil {
 		leave()
 		return nil, err
@@ -127,6 +127,9 @@ func (m *model) openGPU(device int) (*session, error) {
 		return nil, err
 	}
 	o.onDevice(strconv.Itoa(device))
+	if o.graphs {
+		m.spec.Log.Warn("CUDA graphs are not used: their replay needs inputs at fixed addresses of the GPU", "model", m.spec.Name, "version", m.spec.Version)
+	}
 	path, err := m.gpuPath(device)
 	if err != nil {
 		return nil, err

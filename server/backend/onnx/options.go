@@ -40,6 +40,7 @@ type options struct {
 	runEntries   []pair
 	libraries    []string // of custom operators
 	providers    []accelerator.Provider
+	graphs       bool // CUDA graphs are asked for
 	profile      bool
 	optimized    bool // whether the optimized model may be kept
 }
@@ -75,6 +76,7 @@ func parseOptions(spec backend.Spec, gpu bool) (*options, error) {
 	p.flag(parameterOptimized, &o.optimized)
 	if gpu {
 		o.gpuProviders(cfg)
+		o.noGraphReplay()
 	}
 	for _, a := range cfg.GetOptimization().GetExecutionAccelerators().GetCpuExecutionAccelerator() {
 		provider, _ := accelerator.CPU(a)
@@ -139,6 +141,21 @@ func (o *options) gpuProviders(cfg *inferencepb.ModelConfig) {
 		cuda = cuda.With(key, set[key])
 	}
 	o.providers = append(o.providers, cuda)
+}
+
+// noGraphReplay keeps CUDA graphs from being captured. A replay reads and writes the device memory
+// of the run that was captured, and the inputs and outputs of a batch are elsewhere: the results
+// would be those of the first batch.
+func (o *options) noGraphReplay() {
+	for _, p := range o.providers {
+		for _, key := range []string{"enable_cuda_graph", "trt_cuda_graph_enable"} {
+			if v, ok := p.Get(key); ok && v != "0" {
+				o.runEntries = append(o.runEntries, pair{"gpu_graph_id", "-1"})
+				o.graphs = true
+				return
+			}
+		}
+	}
 }
 
 // onDevice makes the providers of a GPU use this one.

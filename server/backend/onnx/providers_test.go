@@ -78,6 +78,14 @@ func TestGPUProviders(t *testing.T) {
 			"tensorrt device_id=2 trt_fp16_enable=1 trt_max_workspace_size=4294967296\nappend tensorrt\ncuda device_id=2 prefer_nhwc=1\nappend cuda\n", "",
 		},
 		{
+			"a CUDA graph is not replayed", accelerators(`gpu_execution_accelerator { name: "cuda" parameters { key: "enable_cuda_graph" value: "1" } }`),
+			"cuda device_id=2 enable_cuda_graph=1\nappend cuda\nrun gpu_graph_id=-1\n", "",
+		},
+		{
+			"a CUDA graph of TensorRT is not replayed", accelerators(`gpu_execution_accelerator { name: "tensorrt" parameters { key: "trt_cuda_graph_enable" value: "on" } }`),
+			"tensorrt device_id=2 trt_cuda_graph_enable=1\nappend tensorrt\ncuda device_id=2\nappend cuda\nrun gpu_graph_id=-1\n", "",
+		},
+		{
 			"an option that the provider refuses", accelerators(`gpu_execution_accelerator { name: "cuda" parameters { key: "no_such_option" value: "1" } }`),
 			"cuda device_id=2 no_such_option=1\n", `onnx runtime error 2: Unknown provider option: "no_such_option".`,
 		},

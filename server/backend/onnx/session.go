@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -165,7 +166,7 @@ func (o *opening) setOptions(opts *C.OrtSessionOptions) error {
 	return nil
 }
 
-// entries returns the configuration entries of the session. Those of the model come last and win.
+// entries returns the configuration entries of the session. Those of the model win.
 func (o *opening) entries() []pair {
 	var list []pair
 	if !o.lib.globalPool && !o.threads.spin {
@@ -182,6 +183,9 @@ func (o *opening) entries() []pair {
 			// Weights in the form that kernels read: sessions map them instead of copying them.
 			pair{"session.save_external_prepacked_constant_initializers", "1"})
 	}
+	list = slices.DeleteFunc(list, func(ours pair) bool {
+		return slices.ContainsFunc(o.options.entries, func(e pair) bool { return e.key == ours.key })
+	})
 	return append(list, o.options.entries...)
 }
 
