@@ -60,7 +60,7 @@ func newFakeLibrary(t testing.TB, level string) *fakeLibrary {
 	require.NoError(t, err)
 	real, err = filepath.Abs(real)
 	require.NoError(t, err)
-	dir, err := os.MkdirTemp(fakes(), "") // not the test's folder: the process keeps the library
+	dir, err := os.MkdirTemp(fakes(), "") //nolint:usetesting // the process keeps the library beyond the test
 	require.NoError(t, err)
 	f := &fakeLibrary{filepath.Join(dir, "libonnxruntime.so"), filepath.Join(dir, "record")}
 	compile(t, f.path, fakeSource, `-DREAL="`+real+`"`, `-DRECORD="`+f.record+`"`, "-DLEVEL="+level)
