@@ -35,7 +35,7 @@ const cudaProvider = "CUDAExecutionProvider"
 var process struct {
 	sync.Mutex
 	libraries map[string]*library // by path without symbolic links
-	first     *library            // the one that was found without being named
+	first     *library            // the first one that neither a model nor a setting names
 	sharing   *library            // the one that has opened libraries of execution providers
 }
 
@@ -86,7 +86,7 @@ func (b *Backend) open(path string) (*library, error) {
 		}
 		process.libraries[real] = lib
 	}
-	if search.Explicit == "" {
+	if path == "" && process.first == nil {
 		process.first = lib
 	}
 	return lib, nil

@@ -6,12 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"triton/pkg/status"
 )
 
 // optimizedFile is the file of a kept model. Its weights are in another one beside it.
 const optimizedFile = "model.onnx"
+
+// unfinished begins the name of a folder that is being written.
+const unfinished = ".new-"
 
 // optimized opens the session from the optimized model that an earlier load has kept. If there is
 // none it makes one first: the session that writes it keeps the weights twice, so it is closed. A
@@ -65,7 +70,7 @@ func (o *opening) keep(dir, key string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as readable as a model repository
 		return err
 	}
-	temporary, err := os.MkdirTemp(dir, ".new-")
+	temporary, err := os.MkdirTemp(dir, unfinished)
 	if err != nil {
 		return err
 	}
@@ -86,12 +91,21 @@ func (o *opening) keep(dir, key string) error {
 	return nil
 }
 
-// removeOthers removes what was kept of former files or settings of the model version.
+// unfinishedAge is the age from which an unfinished folder is not being written any more.
+const unfinishedAge = time.Hour
+
+// removeOthers removes what was kept of former files or settings of the model version, and what a
+// process that ended has not finished.
 func removeOthers(dir, key string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if name := e.Name(); name != key && name[0] != '.' {
-			_ = os.RemoveAll(filepath.Join(dir, name))
+		if e.Name() == key {
+			continue
 		}
+		info, err := e.Info()
+		if strings.HasPrefix(e.Name(), unfinished) && (err != nil || time.Since(info.ModTime()) < unfinishedAge) {
+			continue
+		}
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
 	}
 }

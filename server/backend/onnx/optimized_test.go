@@ -8,8 +8,11 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
@@ -111,6 +114,38 @@ func TestOptimizedModelIsKept(t *testing.T) {
 	require.Contains(t, logged.String(), "cannot be opened and is made again")
 	_, err = onnxmodel.ReadFile(kept(t, dir)[0])
 	require.NoError(t, err)
+}
+
+// TestOptimizedModelIsKeptOnce: loads that write the same model at the same time do not disturb each
+// other, and what an earlier process left unfinished is removed.
+func TestOptimizedModelIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	spec := specOf(t, doubled(64), 8)
+	spec.Settings = map[string]string{"optimized-model-directory": dir}
+	old, fresh := filepath.Join(dir, "m", "1", ".new-old"), filepath.Join(dir, "m", "1", ".new-fresh")
+	require.NoError(t, os.MkdirAll(old, 0o700))
+	require.NoError(t, os.MkdirAll(fresh, 0o700))
+	require.NoError(t, os.Chtimes(old, time.Time{}, time.Now().Add(-2*time.Hour)))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			m, err := engineUnderTest(t).Load(context.Background(), spec)
+			if !assert.NoError(t, err) {
+				return
+			}
+			i, err := m.NewInstance(context.Background(), backend.Placement{Name: "m_0_0", Kind: inferencepb.ModelInstanceGroup_KIND_CPU, Instances: 1})
+			if assert.NoError(t, err) {
+				assert.NoError(t, i.Close())
+			}
+			assert.NoError(t, m.Close())
+		})
+	}
+	all.Wait()
+	require.NoDirExists(t, old)
+	require.NoError(t, os.Remove(fresh))
+	require.Len(t, kept(t, dir), 2)
+	load(t, spec).double(64)
 }
 
 func TestOptimizedModelIsNotKept(t *testing.T) {
