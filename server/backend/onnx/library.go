@@ -54,21 +54,17 @@ type library struct {
 func (b *Backend) HasGPU() bool {
 	process.Lock()
 	defer process.Unlock()
-	lib, err := b.open("")
+	lib, err := b.open(namedPath{})
 	return err == nil && slices.Contains(lib.providers, cudaProvider)
 }
 
-// open returns the library at a path, or the one that is found if the path is empty. Each is
-// opened once per process. The caller holds process.Mutex.
-func (b *Backend) open(path string) (*library, error) {
-	search := b.search
-	if path != "" {
-		search.Explicit = path
-	}
-	if search.Explicit == "" && process.first != nil {
+// open returns the library that is named, or the one that is found if none is. Each is opened
+// once per process. The caller holds process.Mutex.
+func (b *Backend) open(named namedPath) (*library, error) {
+	if named.path == "" && b.search.Explicit == "" && process.first != nil {
 		return process.first, nil
 	}
-	found, err := Find(search)
+	found, err := b.find(named)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +82,17 @@ func (b *Backend) open(path string) (*library, error) {
 		}
 		process.libraries[real] = lib
 	}
-	if path == "" && process.first == nil {
+	if named.path == "" && process.first == nil {
 		process.first = lib
 	}
 	return lib, nil
+}
+
+func (b *Backend) find(named namedPath) (string, error) {
+	if named.path != "" {
+		return namedLibrary(named.path, named.by)
+	}
+	return Find(b.search)
 }
 
 func openLibrary(path string) (*library, error) {
@@ -128,13 +131,13 @@ func (l *library) listProviders() error {
 
 // library opens the library of a model and creates its environment if needed.
 func (b *Backend) library(spec backend.Spec) (*library, error) {
-	path, err := libraryOf(spec)
+	named, err := libraryOf(spec)
 	if err != nil {
 		return nil, err
 	}
 	process.Lock()
 	defer process.Unlock()
-	lib, err := b.open(path)
+	lib, err := b.open(named)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,11 @@ func TestMissingLibrary(t *testing.T) {
 	spec.Settings = map[string]string{"library": filepath.Join(t.TempDir(), "none.so")}
 	_, err := New(Search{}).Load(context.Background(), spec)
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
-	require.ErrorContains(t, err, "none.so")
+	require.ErrorContains(t, err, "none.so' given by the setting library cannot be used: ")
+
+	spec = with(t, specOf(t, simple(), 8), param("onnxruntime_library", "./none.so"))
+	_, err = New(Search{}).Load(context.Background(), spec)
+	require.ErrorContains(t, err, "none.so' given by the parameter onnxruntime_library cannot be used: ")
 }
 
 func TestSecondLibrary(t *testing.T) {

@@ -25,25 +25,27 @@ const (
 	parameterOptimized = "onnxruntime_optimized_model"
 )
 
-// libraryOf returns the path of the library that a model or the backend's settings name; empty:
-// none.
-func libraryOf(spec backend.Spec) (string, error) {
+// namedPath is a library that is named; the path is empty if none is.
+type namedPath struct{ path, by string }
+
+// libraryOf returns the library that a model or the backend's settings name.
+func libraryOf(spec backend.Spec) (namedPath, error) {
 	name := spec.Config.GetParameters()[parameterLibrary].GetStringValue()
 	if name == "" {
-		return spec.Settings[settingLibrary], nil
+		return namedPath{spec.Settings[settingLibrary], "the setting " + settingLibrary}, nil
 	}
 	if path := spec.Settings[settingLibrary+"."+name]; path != "" {
-		return path, nil
+		return namedPath{path, "the setting " + settingLibrary + "." + name}, nil
 	}
 	if !strings.ContainsRune(name, filepath.Separator) {
-		return "", status.New(status.InvalidArg,
+		return namedPath{}, status.New(status.InvalidArg,
 			"the parameter %s of model '%s' names the library '%s', which no setting defines: start the server with --backend-config onnxruntime,%s.%s=<path>",
 			parameterLibrary, spec.Name, name, settingLibrary, name)
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(spec.Dir, name)
 	}
-	return name, nil
+	return namedPath{name, "the parameter " + parameterLibrary}, nil
 }
 
 type poolConfig struct {

@@ -30,7 +30,7 @@ func TestLibraryOf(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		require.Equal(t, c.want, got)
+		require.Equal(t, c.want, got.path)
 	}
 }
 
