@@ -3,9 +3,10 @@ package requirement
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig/accelerator"
+	"triton/pkg/modelconfig/textvalue"
 	"triton/pkg/status"
 )
 
@@ -23,10 +24,13 @@ func (k *checker) onnx() {
 	k.value("inter_op_thread_count", "write a number of threads", integer)
 	k.value("enable_mem_arena", `write "1" or "0"`, boolean)
 	k.value("enable_mem_pattern", `write "1" or "0"`, boolean)
+	k.value("onnxruntime_profile", `write "true" or "false"`, boolean)
+	k.value("onnxruntime_optimized_model", `write "true" or "false"`, boolean)
+	k.customOperators()
 	accelerators := k.GetOptimization().GetExecutionAccelerators()
-	const path = "optimization.execution_accelerators"
 	for i, a := range accelerators.GetCpuExecutionAccelerator() {
-		k.unknownAccelerator(fmt.Sprintf("%s.cpu_execution_accelerator[%d]", path, i), a.GetName())
+		_, faults := accelerator.CPU(a)
+		k.accelerator("cpu", i, faults)
 	}
 	if !slices.ContainsFunc(k.InstanceGroup, func(g *inferencepb.ModelInstanceGroup) bool {
 		return g.GetKind() == inferencepb.ModelInstanceGroup_KIND_GPU
@@ -38,23 +42,29 @@ func (k *checker) onnx() {
 	k.value("gpu_mem_limit", "write a number of bytes", unsigned)
 	k.value("do_copy_in_default_stream", "write 0 or 1", unsigned)
 	for i, a := range accelerators.GetGpuExecutionAccelerator() {
-		at := fmt.Sprintf("%s.gpu_execution_accelerator[%d]", path, i)
-		if a.GetName() != "cuda" {
-			k.unknownAccelerator(at, a.GetName())
-			continue
-		}
-		for _, key := range []string{"do_copy_in_default_stream", "use_ep_level_unified_stream"} {
-			if v, ok := a.GetParameters()[key]; ok {
-				if err := boolean(v); err != nil {
-					k.add(ruleParameters, fmt.Sprintf("%s.parameters[%q]", at, key), `write "1" or "0"`, "%s", err.Error())
-				}
-			}
-		}
+		_, faults := accelerator.GPU(a)
+		k.accelerator("gpu", i, faults)
 	}
 }
 
-func (k *checker) unknownAccelerator(path, name string) {
-	k.add(ruleParameters, path, "remove it: this server's ONNX Runtime has CUDA only", "unknown Execution Accelerator '%s' is requested", name)
+// accelerator reports the mistakes of entry i of an accelerator list.
+func (k *checker) accelerator(side string, i int, faults []accelerator.Fault) {
+	for _, f := range faults {
+		path := fmt.Sprintf("optimization.execution_accelerators.%s_execution_accelerator[%d]", side, i)
+		if f.Key != "" {
+			path += fmt.Sprintf(".parameters[%q]", f.Key)
+		}
+		k.add(ruleParameters, path, f.Hint, "%s", f.Err.Error())
+	}
+}
+
+// customOperators checks the names of libraries with operators.
+func (k *checker) customOperators() {
+	for i, name := range k.GetModelOperations().GetOpLibraryFilename() {
+		if name == "" {
+			k.add(ruleParameters, fmt.Sprintf("model_operations.op_library_filename[%d]", i), "write the path of a library", "the name of a library with custom operators is empty")
+		}
+	}
 }
 
 func (k *checker) mode() {
@@ -63,7 +73,7 @@ func (k *checker) mode() {
 	if !ok {
 		return
 	}
-	n, err := Integer(v.GetStringValue())
+	n, err := textvalue.Integer(v.GetStringValue())
 	if err == nil && n != 0 && n != 1 {
 		err = status.New(status.InvalidArg, "Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 but got %d .", n)
 	}
@@ -78,25 +88,23 @@ func (k *checker) value(key, hint string, check func(string) error) {
 }
 
 func integer(text string) error {
-	_, err := Integer(text)
+	_, err := textvalue.Integer(text)
 	return err
 }
 
 func unsigned(text string) error {
-	if _, err := strconv.ParseUint(text, 10, 64); err != nil {
-		return status.New(status.InvalidArg, "failed to convert '%s' to integral number", text)
-	}
-	return nil
+	_, err := textvalue.Size(text)
+	return err
 }
 
 func boolean(text string) error {
-	_, err := Bool(text)
+	_, err := textvalue.Bool(text)
 	return err
 }
 
 func choice(key string, n int) func(string) error {
 	return func(text string) error {
-		i, err := Integer(text)
+		i, err := textvalue.Integer(text)
 		if err == nil && (i < 0 || i >= n) {
 			err = status.New(status.InvalidArg, "unsupported %s value '%d' is requested", key, i)
 		}

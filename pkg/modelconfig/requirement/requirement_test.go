@@ -24,6 +24,10 @@ func param(key, value string) string {
 	return `parameters { key: "` + key + `" value { string_value: "` + value + `" } } `
 }
 
+func accelerators(side, entry string) string {
+	return `optimization { execution_accelerators { ` + side + `_execution_accelerator { ` + entry + ` } } } `
+}
+
 // The findings have the field, its position and the text of the backend.
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -37,6 +41,19 @@ func TestCheck(t *testing.T) {
 		{"onnxruntime", param("enable_mem_arena", "yes"), `parameters["enable_mem_arena"]`, "failed to convert 'yes' to boolean"},
 		{"onnxruntime", param("gpu_mem_limit", "all"), "", ""},
 		{"onnxruntime", param("gpu_mem_limit", "all") + "instance_group { kind: KIND_GPU }", `parameters["gpu_mem_limit"]`, "failed to convert 'all' to integral number"},
+		{"onnxruntime", param("onnxruntime_profile", "x"), `parameters["onnxruntime_profile"]`, "failed to convert 'x' to boolean"},
+		{"onnxruntime", `model_operations { op_library_filename: "" }`, "model_operations.op_library_filename[0]", "the name of a library with custom operators is empty"},
+		{"onnxruntime", accelerators("cpu", `name: "openvino" parameters { key: "num_streams" value: "2" }`), "", ""},
+		{"onnxruntime", accelerators("cpu", `name: "cuda"`), "optimization.execution_accelerators.cpu_execution_accelerator[0]", "unknown Execution Accelerator 'cuda' is requested"},
+		{
+			"onnxruntime", accelerators("cpu", `name: "openvino" parameters { key: "streams" value: "2" }`),
+			`optimization.execution_accelerators.cpu_execution_accelerator[0].parameters["streams"]`, "unknown parameter 'streams' is provided for OpenVINO Execution Accelerator",
+		},
+		{"onnxruntime", accelerators("gpu", `name: "tensorrt" parameters { key: "precision_mode" value: "FP8" }`), "", ""},
+		{
+			"onnxruntime", accelerators("gpu", `name: "tensorrt" parameters { key: "precision_mode" value: "FP8" }`) + "instance_group { kind: KIND_GPU }",
+			`optimization.execution_accelerators.gpu_execution_accelerator[0].parameters["precision_mode"]`, "unsupported precision mode 'FP8' is requested",
+		},
 		{"python", param("FORCE_CPU_ONLY_INPUT_TENSORS", "maybe"), `parameters["FORCE_CPU_ONLY_INPUT_TENSORS"]`, "Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: maybe'"},
 		{"tokenizer", param("vocabulary", "../v"), "input", "expected 1 input, got 0"},
 		{"iterative_sequence", "instance_group { kind: KIND_MODEL }", "instance_group[0].kind", "'iterative_sequence' backend only supports CPU instances"},

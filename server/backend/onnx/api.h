@@ -10,11 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The version of the table that the last of these functions came with.
+// The version of the table that the last of these functions came with, and the oldest version that
+// is served. Functions that came between the two are called only if the table has them.
 #define TRT_ORT_API_VERSION 24
+#define TRT_ORT_API_OLDEST 17
 
 #ifndef ORT_API_VERSION // not with the published header, which has these itself
 typedef struct OrtAllocator OrtAllocator;
+typedef struct OrtArenaCfg OrtArenaCfg;
 typedef struct OrtCUDAProviderOptionsV2 OrtCUDAProviderOptionsV2;
 typedef struct OrtEnv OrtEnv;
 typedef struct OrtKeyValuePairs OrtKeyValuePairs;
@@ -23,6 +26,7 @@ typedef struct OrtRunOptions OrtRunOptions;
 typedef struct OrtSession OrtSession;
 typedef struct OrtSessionOptions OrtSessionOptions;
 typedef struct OrtStatus OrtStatus;
+typedef struct OrtTensorRTProviderOptionsV2 OrtTensorRTProviderOptionsV2;
 typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
 typedef struct OrtThreadingOptions OrtThreadingOptions;
 typedef struct OrtTypeInfo OrtTypeInfo;
@@ -56,9 +60,12 @@ typedef struct {
 	F(2, const char *, GetErrorMessage, (const OrtStatus *)) \
 	F(3, OrtStatus *, CreateEnv, (OrtLoggingLevel, const char *, OrtEnv **)) \
 	F(7, OrtStatus *, CreateSession, (const OrtEnv *, const char *, const OrtSessionOptions *, OrtSession **)) \
+	F(8, OrtStatus *, CreateSessionFromArray, (const OrtEnv *, const void *, size_t, const OrtSessionOptions *, OrtSession **)) \
 	F(9, OrtStatus *, Run, (OrtSession *, const OrtRunOptions *, const char * const *, const OrtValue * const *, size_t, const char * const *, size_t, OrtValue **)) \
 	F(10, OrtStatus *, CreateSessionOptions, (OrtSessionOptions **)) \
+	F(11, OrtStatus *, SetOptimizedModelFilePath, (OrtSessionOptions *, const char *)) \
 	F(13, OrtStatus *, SetSessionExecutionMode, (OrtSessionOptions *, ExecutionMode)) \
+	F(14, OrtStatus *, EnableProfiling, (OrtSessionOptions *, const char *)) \
 	F(16, OrtStatus *, EnableMemPattern, (OrtSessionOptions *)) \
 	F(17, OrtStatus *, DisableMemPattern, (OrtSessionOptions *)) \
 	F(18, OrtStatus *, EnableCpuMemArena, (OrtSessionOptions *)) \
@@ -89,6 +96,7 @@ typedef struct {
 	F(61, OrtStatus *, GetDimensionsCount, (const OrtTensorTypeAndShapeInfo *, size_t *)) \
 	F(62, OrtStatus *, GetDimensions, (const OrtTensorTypeAndShapeInfo *, int64_t *, size_t)) \
 	F(63, OrtStatus *, GetSymbolicDimensions, (const OrtTensorTypeAndShapeInfo *, const char **, size_t)) \
+	F(65, OrtStatus *, GetTensorTypeAndShape, (const OrtValue *, OrtTensorTypeAndShapeInfo **)) \
 	F(69, OrtStatus *, CreateCpuMemoryInfo, (OrtAllocatorType, OrtMemType, OrtMemoryInfo **)) \
 	F(76, OrtStatus *, AllocatorFree, (OrtAllocator *, void *)) \
 	F(78, OrtStatus *, GetAllocatorWithDefaultOptions, (OrtAllocator **)) \
@@ -97,7 +105,9 @@ typedef struct {
 	F(96, void, ReleaseValue, (OrtValue *)) \
 	F(97, void, ReleaseRunOptions, (OrtRunOptions *)) \
 	F(98, void, ReleaseTypeInfo, (OrtTypeInfo *)) \
+	F(99, void, ReleaseTensorTypeAndShapeInfo, (OrtTensorTypeAndShapeInfo *)) \
 	F(100, void, ReleaseSessionOptions, (OrtSessionOptions *)) \
+	F(110, OrtStatus *, SessionEndProfiling, (OrtSession *, OrtAllocator *, char **)) \
 	F(119, OrtStatus *, CreateEnvWithGlobalThreadPools, (OrtLoggingLevel, const char *, const OrtThreadingOptions *, OrtEnv **)) \
 	F(120, OrtStatus *, DisablePerSessionThreads, (OrtSessionOptions *)) \
 	F(121, OrtStatus *, CreateThreadingOptions, (OrtThreadingOptions **)) \
@@ -109,9 +119,16 @@ typedef struct {
 	F(130, OrtStatus *, AddSessionConfigEntry, (OrtSessionOptions *, const char *, const char *)) \
 	F(131, OrtStatus *, CreateAllocator, (const OrtSession *, const OrtMemoryInfo *, OrtAllocator **)) \
 	F(132, void, ReleaseAllocator, (OrtAllocator *)) \
+	F(144, OrtStatus *, CreateAndRegisterAllocator, (OrtEnv *, const OrtMemoryInfo *, const OrtArenaCfg *)) \
 	F(147, OrtStatus *, SetGlobalIntraOpNumThreads, (OrtThreadingOptions *, int)) \
 	F(148, OrtStatus *, SetGlobalInterOpNumThreads, (OrtThreadingOptions *, int)) \
+	F(157, void, ReleaseArenaCfg, (OrtArenaCfg *)) \
+	F(164, OrtStatus *, CreateArenaCfgV2, (const char * const *, const size_t *, size_t, OrtArenaCfg **)) \
 	F(165, OrtStatus *, AddRunConfigEntry, (OrtRunOptions *, const char *, const char *)) \
+	F(170, OrtStatus *, SessionOptionsAppendExecutionProvider_TensorRT_V2, (OrtSessionOptions *, const OrtTensorRTProviderOptionsV2 *)) \
+	F(171, OrtStatus *, CreateTensorRTProviderOptions, (OrtTensorRTProviderOptionsV2 **)) \
+	F(172, OrtStatus *, UpdateTensorRTProviderOptions, (OrtTensorRTProviderOptionsV2 *, const char * const *, const char * const *, size_t)) \
+	F(174, void, ReleaseTensorRTProviderOptions, (OrtTensorRTProviderOptionsV2 *)) \
 	F(196, OrtStatus *, SessionOptionsSetCustomCreateThreadFn, (OrtSessionOptions *, OrtCustomCreateThreadFn)) \
 	F(197, OrtStatus *, SessionOptionsSetCustomThreadCreationOptions, (OrtSessionOptions *, void *)) \
 	F(198, OrtStatus *, SessionOptionsSetCustomJoinThreadFn, (OrtSessionOptions *, OrtCustomJoinThreadFn)) \
@@ -119,8 +136,10 @@ typedef struct {
 	F(205, OrtStatus *, CreateCUDAProviderOptions, (OrtCUDAProviderOptionsV2 **)) \
 	F(206, OrtStatus *, UpdateCUDAProviderOptions, (OrtCUDAProviderOptionsV2 *, const char * const *, const char * const *, size_t)) \
 	F(208, void, ReleaseCUDAProviderOptions, (OrtCUDAProviderOptionsV2 *)) \
+	F(216, OrtStatus *, SessionOptionsAppendExecutionProvider, (OrtSessionOptions *, const char *, const char * const *, const char * const *, size_t)) \
 	F(228, OrtStatus *, RegisterCustomOpsLibrary_V2, (OrtSessionOptions *, const char *)) \
 	F(252, OrtStatus *, GetResizedStringTensorElementBuffer, (OrtValue *, size_t, size_t, char **)) \
+	F(275, OrtStatus *, SessionOptionsAppendExecutionProvider_OpenVINO_V2, (OrtSessionOptions *, const char * const *, const char * const *, size_t)) \
 	F(298, void, GetKeyValuePairs, (const OrtKeyValuePairs *, const char * const **, const char * const **, size_t *)) \
 	F(300, void, ReleaseKeyValuePairs, (OrtKeyValuePairs *)) \
 	F(318, OrtStatus *, GetTensorSizeInBytes, (const OrtValue *, size_t *)) \

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +21,12 @@ import (
 	"triton/server/infer"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(fakes())
+		os.Exit(code)
+	}))
+}
 
 // engineUnderTest returns the backend over the real library; the test is skipped
 // without one.
@@ -173,3 +180,23 @@ func simple() *onnxmodel.File {
 		Inputs: pair("INPUT0", "INPUT1"), Outputs: pair("OUTPUT0", "OUTPUT1"),
 	}
 }
+
+// logLines collects what a model logs.
+type logLines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logLines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }

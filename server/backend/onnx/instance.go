@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -49,8 +50,9 @@ type instance struct {
 
 var _ backend.Instance = (*instance)(nil)
 
-func (m *model) instance(s *session, name string) (*instance, error) {
-	o, err := parseOptions(m.spec, false)
+func (m *model) instance(s *session, at backend.Placement) (*instance, error) {
+	name := at.Name
+	o, err := parseOptions(m.spec, at.Kind == inferencepb.ModelInstanceGroup_KIND_GPU)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func (m *model) instance(s *session, name string) (*instance, error) {
 		rules: make([]shapeRule, k), scalar: make([]bool, n+k), offset: make([]int, k), size: make([]int, k),
 		direct: make([]tensor.Segment, k),
 	}
-	i.call = C.trt_ort_call_new(s.ptr, C.int32_t(n), C.int32_t(k))
+	i.call = C.trt_ort_call_new(s.lib.c, s.ptr, C.int32_t(n), C.int32_t(k))
 	i.watch = backend.NewWatch(i.stop)
 	if i.call == nil {
 		return nil, status.New(status.Internal, "no memory for instance '%s'", name)

@@ -34,12 +34,12 @@ func build(t *testing.T, source string) string {
 func TestUnusableLibraries(t *testing.T) {
 	t.Parallel()
 	old := build(t, `
-		static const void *api(unsigned v) { static int table; return v <= 20 ? &table : 0; }
-		static const char *version(void) { return "1.20.0"; }
+		static const void *api(unsigned v) { static int table; return v <= 16 ? &table : 0; }
+		static const char *version(void) { return "1.16.3"; }
 		struct { const void *(*api)(unsigned); const char *(*version)(void); } base = {api, version};
 		void *OrtGetApiBase(void) { return &base; }`)
 	_, err := openLibrary(old)
-	require.EqualError(t, err, "the ONNX Runtime library '"+old+"' is version 1.20.0; 1.24 or newer is needed")
+	require.EqualError(t, err, "the ONNX Runtime library '"+old+"' is version 1.16.3; 1.17 or newer is needed")
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
 
 	_, err = openLibrary(build(t, "int other;"))
@@ -58,7 +58,11 @@ func TestMissingLibrary(t *testing.T) {
 	spec.Settings = map[string]string{"library": filepath.Join(t.TempDir(), "none.so")}
 	_, err := New(Search{}).Load(context.Background(), spec)
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
-	require.ErrorContains(t, err, "none.so")
+	require.ErrorContains(t, err, "none.so' given by the setting library cannot be used: ")
+
+	spec = with(t, specOf(t, simple(), 8), param("onnxruntime_library", "./none.so"))
+	_, err = New(Search{}).Load(context.Background(), spec)
+	require.ErrorContains(t, err, "none.so' given by the parameter onnxruntime_library cannot be used: ")
 }
 
 func TestSecondLibrary(t *testing.T) {
@@ -68,7 +72,8 @@ func TestSecondLibrary(t *testing.T) {
 	spec := specOf(t, simple(), 8)
 	spec.Settings = map[string]string{"library": other}
 	_, err := New(Search{}).Load(context.Background(), spec)
-	require.ErrorContains(t, err, "the ONNX Runtime library '"+other+"' cannot be used: the process has opened '")
+	require.ErrorContains(t, err, "unable to load shared library: ")
+	require.ErrorContains(t, err, "OrtGetApiBase")
 }
 
 const globalPoolChild = "TRITON_TEST_GLOBAL_POOL"

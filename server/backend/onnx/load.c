@@ -21,7 +21,8 @@ enum { load_niceness = 10 };
 struct load {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	const char *path;
+	const trt_ort_library *lib;
+	const trt_ort_source *from;
 	const OrtSessionOptions *options;
 	OrtSession **session;
 	OrtStatus *status;
@@ -93,7 +94,7 @@ static void lower_priority(void) {
 static void *run_load(void *p) {
 	struct load *l = p;
 	lower_priority();
-	OrtStatus *s = ORT(CreateSession)(trt_ort.env, l->path, l->options, l->session);
+	OrtStatus *s = trt_ort_create(l->lib, l->from, l->options, l->session);
 	pthread_mutex_lock(&l->mutex);
 	l->status = s;
 	l->done = 1;
@@ -102,16 +103,16 @@ static void *run_load(void *p) {
 	return NULL;
 }
 
-trt_ort_error trt_ort_session_open_quietly(const char *path, OrtSessionOptions *options, OrtSession **session) {
-	struct load l = {.path = path, .options = options, .session = session};
+trt_ort_error trt_ort_session_open_quietly(const trt_ort_library *lib, const trt_ort_source *from, OrtSessionOptions *options, OrtSession **session) {
+	struct load l = {.lib = lib, .from = from, .options = options, .session = session};
 	pthread_mutex_init(&l.mutex, NULL);
 	pthread_cond_init(&l.changed, NULL);
-	OrtStatus *s = ORT(SessionOptionsSetCustomCreateThreadFn)(options, create_thread);
+	OrtStatus *s = ORT(lib, SessionOptionsSetCustomCreateThreadFn)(options, create_thread);
 	if (s == NULL) {
-		s = ORT(SessionOptionsSetCustomThreadCreationOptions)(options, &l);
+		s = ORT(lib, SessionOptionsSetCustomThreadCreationOptions)(options, &l);
 	}
 	if (s == NULL) {
-		s = ORT(SessionOptionsSetCustomJoinThreadFn)(options, join_thread);
+		s = ORT(lib, SessionOptionsSetCustomJoinThreadFn)(options, join_thread);
 	}
 	pthread_t loader;
 	if (s == NULL && pthread_create(&loader, NULL, run_load, &l) != 0) {
@@ -137,5 +138,5 @@ trt_ort_error trt_ort_session_open_quietly(const char *path, OrtSessionOptions *
 	}
 	pthread_cond_destroy(&l.changed);
 	pthread_mutex_destroy(&l.mutex);
-	return trt_ort_check(s);
+	return trt_ort_check(lib, s);
 }

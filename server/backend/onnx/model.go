@@ -17,13 +17,15 @@ import (
 // weights are in memory once. Each GPU instance has its own session, because the runs
 // of one session share a stream there.
 type model struct {
-	spec    backend.Spec
-	path    string
-	sig     *backend.Signature
-	library library
-	cpu     sessions
-	derive  atomic.Bool // whether outputs whose shape can be derived are written into our buffers
-	fills   bool        // every byte of an output is written, as there are no custom operators
+	spec     backend.Spec
+	path     string
+	sig      *backend.Signature
+	library  *library
+	read     func(path string) ([]byte, error)
+	cpu      sessions
+	derive   atomic.Bool  // whether outputs whose shape can be derived are written into our buffers
+	profiles atomic.Int32 // sessions that write a profile
+	fills    bool         // every byte of an output is written, as there are no custom operators
 }
 
 var (
@@ -33,40 +35,27 @@ var (
 
 // Load opens the library if this is its first use and finds the model's file.
 // The session is opened with the first instance, which says where it runs.
-func (b *Backend) Load(ctx context.Context, spec backend.Spec) (backend.Model, error) {
+func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
 	path, err := modelPath(spec)
 	if err != nil {
 		return nil, err
 	}
-	lib, err := b.library(ctx, spec)
+	lib, err := b.library(spec)
 	if err != nil {
 		return nil, err
 	}
 	m := &model{
-		spec: spec, path: path, sig: backend.NewFullSignature(spec.Config), library: lib,
+		spec: spec, path: path, sig: backend.NewFullSignature(spec.Config), library: lib, read: b.readModel,
 		fills: len(spec.Config.GetModelOperations().GetOpLibraryFilename()) == 0,
 	}
 	m.derive.Store(true)
 	return m, nil
 }
 
-// library opens the library and creates the environment of the process if needed.
-func (b *Backend) library(ctx context.Context, spec backend.Spec) (library, error) {
-	process.Lock()
-	defer process.Unlock()
-	if err := b.open(spec.Settings); err != nil {
-		return library{}, err
-	}
-	if err := environment(ctx, spec.Log, spec.Settings); err != nil {
-		return library{}, err
-	}
-	return process.library, nil
-}
-
 // inspect opens a model only to read its signature. It optimizes the graph as the
 // session of the instances does: folding constants fixes shapes that are open before.
-func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
-	lib, err := b.library(ctx, spec)
+func (b *Backend) inspect(spec backend.Spec, path string) (*onnxmodel.Model, error) {
+	lib, err := b.library(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +63,11 @@ func (b *Backend) inspect(ctx context.Context, spec backend.Spec, path string) (
 	if err != nil {
 		return nil, err
 	}
-	s, err := openSession(path, o, threads{intra: 1, inter: o.inter}, lib.globalPool)
+	data, err := b.readModel(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openSession(&opening{lib: lib, path: path, data: data, options: o, threads: threads{intra: 1, inter: o.inter}})
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +81,7 @@ func (m *model) NewInstance(_ context.Context, at backend.Placement) (backend.In
 	if err != nil {
 		return nil, err
 	}
-	i, err := m.instance(s, at.Name)
+	i, err := m.instance(s, at)
 	if err != nil {
 		leave()
 		return nil, err
@@ -133,7 +126,10 @@ func (m *model) openGPU(device int) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.cuda = append(o.cuda, pair{"device_id", strconv.Itoa(device)})
+	o.onDevice(strconv.Itoa(device))
+	if o.graphs {
+		m.spec.Log.Warn("CUDA graphs are not used: their replay needs inputs at fixed addresses of the GPU", "model", m.spec.Name, "version", m.spec.Version)
+	}
 	path, err := m.gpuPath(device)
 	if err != nil {
 		return nil, err
@@ -160,9 +156,20 @@ func (m *model) gpuPath(device int) (string, error) {
 func (m *model) open(o *options, t threads) (*session, error) { return m.openFile(m.path, o, t) }
 
 func (m *model) openFile(path string, o *options, t threads) (*session, error) {
-	s, err := openSession(path, o, t, m.library.globalPool)
+	data, err := m.read(path)
 	if err != nil {
 		return nil, err
+	}
+	open := &opening{lib: m.library, path: path, data: data, options: o, threads: t}
+	if err := m.profile(open); err != nil {
+		return nil, err
+	}
+	s, err := m.optimized(open)
+	if err != nil {
+		return nil, err
+	}
+	if open.profile != "" {
+		s.profile = m.profileWritten
 	}
 	if err := checkGraph(m.spec, s.graph); err != nil {
 		s.close()

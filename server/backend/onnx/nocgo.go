@@ -19,7 +19,7 @@ func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, err
 }
 
 // inspect returns an error: models cannot be opened without cgo.
-func (b *Backend) inspect(context.Context, backend.Spec, string) (*onnxmodel.Model, error) {
+func (b *Backend) inspect(backend.Spec, string) (*onnxmodel.Model, error) {
 	return nil, backend.ErrNoLibrary
 }
 

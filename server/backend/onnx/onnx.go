@@ -36,7 +36,13 @@ const defaultFile = "model.onnx"
 // library when they need it.
 type Backend struct {
 	search Search
+	reader Reader
 }
+
+// Reader reads the file of a model that ONNX Runtime is to open from memory, such as one that is
+// encrypted. It returns nil for a file that ONNX Runtime reads itself. It may be called by several
+// goroutines. External data is read by ONNX Runtime from the folder of the file.
+type Reader func(path string) ([]byte, error)
 
 var (
 	_ backend.Backend       = (*Backend)(nil)
@@ -45,6 +51,23 @@ var (
 
 // New returns the backend; search says where to look for the library.
 func New(search Search) *Backend { return &Backend{search: search} }
+
+// NewWithReader returns the backend; read reads the files of its models.
+func NewWithReader(search Search, read Reader) *Backend {
+	return &Backend{search: search, reader: read}
+}
+
+// readModel returns the content of a model's file, or nil if ONNX Runtime is to read it.
+func (b *Backend) readModel(path string) ([]byte, error) {
+	if b.reader == nil {
+		return nil, nil
+	}
+	data, err := b.reader(path)
+	if err != nil {
+		return nil, status.New(status.Unavailable, "reading the model file '%s': %w", path, err)
+	}
+	return data, nil
+}
 
 // AutoComplete fills the missing fields of the configuration from the model as ONNX
 // Runtime sees it. A complete configuration opens no session.
@@ -59,7 +82,7 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	}
 	graph := &onnxmodel.Model{}
 	if autofill.Needed(spec.Config) {
-		if graph, err = b.outline(ctx, spec, path); err != nil {
+		if graph, err = b.outline(spec, path); err != nil {
 			return err
 		}
 		if err := autofill.OnlyTensors(graph); err != nil { // in the order of the file, as Triton does
@@ -96,16 +119,25 @@ func inHashOrder(values []onnxmodel.Value) []onnxmodel.Value {
 // enough: ONNX Runtime infers shapes that the file leaves open, and drops declared
 // shapes that it finds wrong. Without the library the model cannot serve, so the file's
 // own declarations are good enough.
-func (b *Backend) outline(ctx context.Context, spec backend.Spec, path string) (*onnxmodel.Model, error) {
-	opened, err := b.inspect(ctx, spec, path)
+func (b *Backend) outline(spec backend.Spec, path string) (*onnxmodel.Model, error) {
+	opened, err := b.inspect(spec, path)
 	if !errors.Is(err, backend.ErrNoLibrary) {
 		return opened, err
 	}
-	graph, err := onnxmodel.ReadFile(path)
+	graph, err := b.declared(path)
 	if err != nil {
 		return nil, status.New(status.Internal, "model '%s': %w", spec.Name, err)
 	}
 	return graph, nil
+}
+
+// declared reads the signature that the file declares.
+func (b *Backend) declared(path string) (*onnxmodel.Model, error) {
+	data, err := b.readModel(path)
+	if err != nil {
+		return nil, err
+	}
+	return outlineOf(path, data)
 }
 
 // modelPath returns the path of the model's file. A directory stands for the model.onnx

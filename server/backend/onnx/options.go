@@ -2,12 +2,16 @@ package onnx
 
 import (
 	"maps"
-	"sort"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/accelerator"
 	"triton/pkg/modelconfig/requirement"
+	"triton/pkg/modelconfig/textvalue"
 	"triton/server/backend"
 )
 
@@ -35,18 +39,21 @@ type options struct {
 	entries      []pair // session configuration entries
 	runEntries   []pair
 	libraries    []string // of custom operators
-	cuda         []pair
+	providers    []accelerator.Provider
+	graphs       bool // CUDA graphs are asked for
+	profile      bool
+	optimized    bool // whether the optimized model may be kept
 }
 
-// quiet reports whether the session can be opened with a low priority. Threads that the CUDA driver or a
-// library of custom operators starts meanwhile would keep it.
-func (o *options) quiet() bool { return o.cuda == nil && len(o.libraries) == 0 }
+// quiet reports whether the session can be opened with a low priority. Threads that an execution provider or
+// a library of custom operators starts meanwhile would keep it.
+func (o *options) quiet() bool { return len(o.providers) == 0 && len(o.libraries) == 0 }
 
 // parseOptions reads the parameters and the optimization section. gpu says whether the
 // session is for a GPU.
 func parseOptions(spec backend.Spec, gpu bool) (*options, error) {
 	cfg := spec.Config
-	o := &options{level: level(cfg.GetOptimization()), libraries: cfg.GetModelOperations().GetOpLibraryFilename()}
+	o := &options{level: level(cfg.GetOptimization()), libraries: operatorLibraries(spec), optimized: true}
 	if err := modelconfig.FirstError(requirement.Check(Name, modelconfig.New("", cfg))); err != nil {
 		return nil, err
 	}
@@ -64,11 +71,35 @@ func parseOptions(spec backend.Spec, gpu bool) (*options, error) {
 			o.entries = append(o.entries, pair{key, v})
 		}
 	}
-	sort.Slice(o.entries, func(i, j int) bool { return o.entries[i].key < o.entries[j].key })
+	slices.SortFunc(o.entries, func(a, b pair) int { return strings.Compare(a.key, b.key) })
+	p.flag(parameterProfile, &o.profile)
+	p.flag(parameterOptimized, &o.optimized)
 	if gpu {
-		o.accelerators(cfg)
+		o.gpuProviders(cfg)
+		o.noGraphReplay()
+	}
+	for _, a := range cfg.GetOptimization().GetExecutionAccelerators().GetCpuExecutionAccelerator() {
+		provider, _ := accelerator.CPU(a)
+		o.providers = append(o.providers, provider)
 	}
 	return o, nil
+}
+
+// operatorLibraries returns the paths of the libraries with custom operators. A name that is a file
+// beside the model, in the version's or the model's folder, is that file; others are left to the
+// system, as by Triton.
+func operatorLibraries(spec backend.Spec) []string {
+	names := slices.Clone(spec.Config.GetModelOperations().GetOpLibraryFilename())
+	for i, name := range names {
+		for _, dir := range []string{spec.Dir, filepath.Dir(spec.Dir)} {
+			path := filepath.Join(dir, name)
+			if info, err := os.Stat(path); filepath.IsLocal(name) && err == nil && info.Mode().IsRegular() {
+				names[i] = path
+				break
+			}
+		}
+	}
+	return names
 }
 
 func level(opt *inferencepb.ModelOptimizationPolicy) int {
@@ -83,9 +114,9 @@ func level(opt *inferencepb.ModelOptimizationPolicy) int {
 	return levelAll
 }
 
-// accelerators reads the execution accelerators of GPUs and the older form of the CUDA options.
-// If both set the same option the accelerator's entry wins.
-func (o *options) accelerators(cfg *inferencepb.ModelConfig) {
+// gpuProviders lists the providers of a GPU in their order: the accelerators, then CUDA. The older
+// form of the CUDA options gives way to the accelerator "cuda".
+func (o *options) gpuProviders(cfg *inferencepb.ModelConfig) {
 	set := map[string]string{}
 	p := parameters{values: cfg.GetParameters()}
 	p.choice("cudnn_conv_algo_search", requirement.ConvSearches, set)
@@ -95,27 +126,45 @@ func (o *options) accelerators(cfg *inferencepb.ModelConfig) {
 			set[key] = v
 		}
 	}
+	cuda, _ := accelerator.GPU(&accelerator.Accelerator{Name: "cuda"})
 	for _, a := range cfg.GetOptimization().GetExecutionAccelerators().GetGpuExecutionAccelerator() {
-		maps.Copy(set, a.GetParameters())
+		provider, _ := accelerator.GPU(a)
+		if provider.Name != cuda.Name {
+			o.providers = append(o.providers, provider)
+			continue
+		}
+		for _, option := range provider.Options {
+			set[option.Key] = option.Value
+		}
 	}
-	for key, value := range set {
-		o.cuda = append(o.cuda, pair{key, value})
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		cuda = cuda.With(key, set[key])
 	}
-	sort.Slice(o.cuda, func(i, j int) bool { return o.cuda[i].key < o.cuda[j].key })
+	o.providers = append(o.providers, cuda)
 }
 
-// defaultMaxBatch returns the backend setting for models that can batch and have no
-// max_batch_size.
-func defaultMaxBatch(settings map[string]string) (int, error) {
-	v, ok := settings["default-max-batch-size"]
-	if !ok {
-		return 4, nil
+// noGraphReplay keeps CUDA graphs from being captured. A replay reads and writes the device memory
+// of the run that was captured, and the inputs and outputs of a batch are elsewhere: the results
+// would be those of the first batch.
+func (o *options) noGraphReplay() {
+	for _, p := range o.providers {
+		for _, key := range []string{"enable_cuda_graph", "trt_cuda_graph_enable"} {
+			if v, ok := p.Get(key); ok && v != "0" {
+				o.runEntries = append(o.runEntries, pair{"gpu_graph_id", "-1"})
+				o.graphs = true
+				return
+			}
+		}
 	}
-	n, err := requirement.Integer(v)
-	if err != nil {
-		return 0, err
+}
+
+// onDevice makes the providers of a GPU use this one.
+func (o *options) onDevice(device string) {
+	for i, p := range o.providers {
+		if p.Short == "cuda" || p.Short == "tensorrt" {
+			o.providers[i] = p.With("device_id", device)
+		}
 	}
-	return max(n, 0), nil
 }
 
 // parameters reads values of the parameters section, which was checked.
@@ -130,20 +179,26 @@ func (p *parameters) get(key string) (string, bool) {
 
 func (p *parameters) integer(key string, to *int) {
 	if v, ok := p.get(key); ok {
-		*to, _ = requirement.Integer(v)
+		*to, _ = textvalue.Integer(v)
 	}
 }
 
 func (p *parameters) boolean(key string, to **bool) {
 	if v, ok := p.get(key); ok {
-		b, _ := requirement.Bool(v)
+		b, _ := textvalue.Bool(v)
 		*to = &b
+	}
+}
+
+func (p *parameters) flag(key string, to *bool) {
+	if v, ok := p.get(key); ok {
+		*to, _ = textvalue.Bool(v)
 	}
 }
 
 func (p *parameters) choice(key string, names []string, set map[string]string) {
 	if v, ok := p.get(key); ok {
-		if n, err := requirement.Integer(v); err == nil && 0 <= n && n < len(names) {
+		if n, err := textvalue.Integer(v); err == nil && 0 <= n && n < len(names) {
 			set[key] = names[n]
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig/accelerator"
 	"triton/pkg/status"
 	"triton/server/backend"
 )
@@ -26,26 +27,27 @@ func TestParseOptions(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
 	for text, want := range map[string]options{
-		``:                                                {level: levelAll},
-		`optimization { graph { level: -1 } }`:            {level: levelBasic},
-		`optimization { graph { level: 1 } }`:             {level: levelExtended},
-		`optimization { graph { level: 2 } }`:             {level: levelDisable},
-		`optimization { graph { level: 7 } }`:             {level: levelAll},
-		param("execution_mode", "1"):                      {level: levelAll, mode: modeParallel},
-		param("intra_op_thread_count", "3"):               {level: levelAll, intra: 3},
-		param("intra_op_thread_count", " +3.5x"):          {level: levelAll, intra: 3},
-		param("inter_op_thread_count", "4"):               {level: levelAll, inter: 4},
-		param("enable_mem_arena", "ON"):                   {level: levelAll, arena: &yes},
-		param("enable_mem_pattern", "False"):              {level: levelAll, pattern: &no},
-		param("unknown", "value"):                         {level: levelAll},
-		param("session.b", "2") + param("session.a", "1"): {level: levelAll, entries: []pair{{"session.a", "1"}, {"session.b", "2"}}},
+		``:                                                {optimized: true, level: levelAll},
+		`optimization { graph { level: -1 } }`:            {optimized: true, level: levelBasic},
+		`optimization { graph { level: 1 } }`:             {optimized: true, level: levelExtended},
+		`optimization { graph { level: 2 } }`:             {optimized: true, level: levelDisable},
+		`optimization { graph { level: 7 } }`:             {optimized: true, level: levelAll},
+		param("execution_mode", "1"):                      {optimized: true, level: levelAll, mode: modeParallel},
+		param("intra_op_thread_count", "3"):               {optimized: true, level: levelAll, intra: 3},
+		param("intra_op_thread_count", " +3.5x"):          {optimized: true, level: levelAll, intra: 3},
+		param("inter_op_thread_count", "4"):               {optimized: true, level: levelAll, inter: 4},
+		param("enable_mem_arena", "ON"):                   {optimized: true, level: levelAll, arena: &yes},
+		param("enable_mem_pattern", "False"):              {optimized: true, level: levelAll, pattern: &no},
+		param("unknown", "value"):                         {optimized: true, level: levelAll},
+		param("session.b", "2") + param("session.a", "1"): {optimized: true, level: levelAll, entries: []pair{{"session.a", "1"}, {"session.b", "2"}}},
 		param("memory.enable_memory_arena_shrinkage", "cpu:0"): {
+			optimized:  true,
 			level:      levelAll,
 			runEntries: []pair{{"memory.enable_memory_arena_shrinkage", "cpu:0"}},
 		},
-		`model_operations { op_library_filename: "a.so" }`: {level: levelAll, libraries: []string{"a.so"}},
+		`model_operations { op_library_filename: "a.so" }`: {optimized: true, level: levelAll, libraries: []string{"a.so"}},
 		// Only a GPU's session reads these.
-		`optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }`: {level: levelAll},
+		`optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }`: {optimized: true, level: levelAll},
 	} {
 		got, err := parseOptions(config(t, text), false)
 		require.NoError(t, err, text)
@@ -59,17 +61,19 @@ func TestParseCUDAOptions(t *testing.T) {
 		optimization { execution_accelerators { gpu_execution_accelerator { name: "cuda"
 			parameters { key: "gpu_mem_limit" value: "200" } parameters { key: "do_copy_in_default_stream" value: "1" } } } }`), true)
 	require.NoError(t, err)
-	require.Equal(t, []pair{
-		{"arena_extend_strategy", "kSameAsRequested"},
-		{"cudnn_conv_algo_search", "HEURISTIC"},
-		{"do_copy_in_default_stream", "1"},
-		{"gpu_mem_limit", "200"},
-	}, got.cuda)
+	cuda, _ := accelerator.GPU(&accelerator.Accelerator{Name: "cuda"})
+	cuda.Options = []accelerator.Option{
+		{Key: "arena_extend_strategy", Value: "kSameAsRequested"},
+		{Key: "cudnn_conv_algo_search", Value: "HEURISTIC"},
+		{Key: "do_copy_in_default_stream", Value: "1"},
+		{Key: "gpu_mem_limit", Value: "200"},
+	}
+	require.Equal(t, []accelerator.Provider{cuda}, got.providers)
 }
 
 func TestParseOptionsFaults(t *testing.T) {
 	t.Parallel()
-	accelerator := func(side, name string) string {
+	entry := func(side, name string) string {
 		return `optimization { execution_accelerators { ` + side + `_execution_accelerator { name: "` + name + `" } } }`
 	}
 	for text, want := range map[string]string{
@@ -80,8 +84,11 @@ func TestParseOptionsFaults(t *testing.T) {
 		param("cudnn_conv_algo_search", "3"): "unsupported cudnn_conv_algo_search value '3' is requested",
 		param("arena_extend_strategy", "2"):  "unsupported arena_extend_strategy value '2' is requested",
 		param("gpu_mem_limit", "-1"):         "failed to convert '-1' to integral number",
-		accelerator("gpu", "tensorrt"):       "unknown Execution Accelerator 'tensorrt' is requested",
-		accelerator("cpu", "openvino"):       "unknown Execution Accelerator 'openvino' is requested",
+		entry("gpu", "openvino"):             "unknown Execution Accelerator 'openvino' is requested",
+		entry("gpu", "auto_mixed_precision"): "unknown Execution Accelerator 'auto_mixed_precision' is requested",
+		entry("cpu", "tensorrt"):             "unknown Execution Accelerator 'tensorrt' is requested",
+		entry("cpu", "nosuch"):               "unknown Execution Accelerator 'nosuch' is requested",
+		param("onnxruntime_profile", "x"):    "failed to convert 'x' to boolean",
 	} {
 		_, err := parseOptions(config(t, text+" instance_group { kind: KIND_GPU }"), true)
 		require.EqualError(t, err, want)

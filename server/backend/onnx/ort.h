@@ -43,6 +43,16 @@ typedef struct {
 	char *symbols[TRT_ORT_MAX_RANK];
 } trt_ort_info;
 
+// An opened library: its table, and what all its sessions share. A process may open
+// several.
+typedef struct {
+	const void *const *table;
+	uint32_t level; // of the table: TRT_ORT_API_OLDEST to TRT_ORT_API_VERSION
+	OrtEnv *env;
+	OrtMemoryInfo *cpu;
+	OrtAllocator *allocator;
+} trt_ort_library;
+
 // One input or output of a run. No address here is of Go's memory.
 typedef struct {
 	const char *name;
@@ -59,6 +69,7 @@ typedef struct {
 
 // What one instance needs for its runs; allocated once.
 typedef struct {
+	const trt_ort_library *lib;
 	OrtSession *session;
 	OrtRunOptions *options;
 	int32_t inputs, outputs;
@@ -69,53 +80,62 @@ typedef struct {
 	int32_t fault; // the tensor that an error of our own is about
 } trt_ort_call;
 
-// The opened library: its table, and what all sessions share.
-typedef struct {
-	const void *const *table;
-	OrtEnv *env;
-	OrtMemoryInfo *cpu;
-	OrtAllocator *allocator;
-} trt_ort_library;
+// Calls a function of the library's table. A function that came after TRT_ORT_API_OLDEST
+// is there only if the library's level says so.
+#define ORT(lib, name) ((trt_ort_fn_##name)(lib)->table[trt_ort_at_##name])
 
-extern trt_ort_library trt_ort;
-
-// Calls a function of the table.
-#define ORT(name) ((trt_ort_fn_##name)trt_ort.table[trt_ort_at_##name])
-
-// Turns a status, which it releases, into an error.
-trt_ort_error trt_ort_check(OrtStatus *status);
+// Turns a status of the library, which it releases, into an error.
+trt_ort_error trt_ort_check(const trt_ort_library *lib, OrtStatus *status);
 // An error of our own with a copy of the message.
 trt_ort_error trt_ort_fail(int32_t code, const char *message);
 
-trt_ort_error trt_ort_open(const char *path, char **version);
-trt_ort_error trt_ort_env(int32_t level, int32_t global_pool, int32_t intra, int32_t inter);
-trt_ort_error trt_ort_providers(char ***names, int32_t *n);
-void trt_ort_providers_free(char **names, int32_t n);
+trt_ort_error trt_ort_open(const char *path, trt_ort_library **lib, char **version);
+trt_ort_error trt_ort_env(trt_ort_library *lib, int32_t level, int32_t global_pool, int32_t intra, int32_t inter);
+trt_ort_error trt_ort_env_arena(const trt_ort_library *lib, const char *const *keys, const size_t *values, size_t n);
+trt_ort_error trt_ort_providers(const trt_ort_library *lib, char ***names, int32_t *n);
+void trt_ort_providers_free(const trt_ort_library *lib, char **names, int32_t n);
 
-trt_ort_error trt_ort_options_new(OrtSessionOptions **options);
-void trt_ort_options_free(OrtSessionOptions *options);
-trt_ort_error trt_ort_options_level(OrtSessionOptions *options, int32_t level);
-trt_ort_error trt_ort_options_mode(OrtSessionOptions *options, int32_t mode);
-trt_ort_error trt_ort_options_threads(OrtSessionOptions *options, int32_t intra, int32_t inter);
-trt_ort_error trt_ort_options_global_pool(OrtSessionOptions *options);
-trt_ort_error trt_ort_options_arena(OrtSessionOptions *options, int32_t on);
-trt_ort_error trt_ort_options_pattern(OrtSessionOptions *options, int32_t on);
-trt_ort_error trt_ort_options_entry(OrtSessionOptions *options, const char *key, const char *value);
-trt_ort_error trt_ort_options_library(OrtSessionOptions *options, const char *path);
-trt_ort_error trt_ort_options_cuda(OrtSessionOptions *options, const char *const *keys, const char *const *values, size_t n);
+trt_ort_error trt_ort_options_new(const trt_ort_library *lib, OrtSessionOptions **options);
+void trt_ort_options_free(const trt_ort_library *lib, OrtSessionOptions *options);
+trt_ort_error trt_ort_options_level(const trt_ort_library *lib, OrtSessionOptions *options, int32_t level);
+trt_ort_error trt_ort_options_mode(const trt_ort_library *lib, OrtSessionOptions *options, int32_t mode);
+trt_ort_error trt_ort_options_threads(const trt_ort_library *lib, OrtSessionOptions *options, int32_t intra, int32_t inter);
+trt_ort_error trt_ort_options_global_pool(const trt_ort_library *lib, OrtSessionOptions *options);
+trt_ort_error trt_ort_options_arena(const trt_ort_library *lib, OrtSessionOptions *options, int32_t on);
+trt_ort_error trt_ort_options_pattern(const trt_ort_library *lib, OrtSessionOptions *options, int32_t on);
+trt_ort_error trt_ort_options_entry(const trt_ort_library *lib, OrtSessionOptions *options, const char *key, const char *value);
+trt_ort_error trt_ort_options_library(const trt_ort_library *lib, OrtSessionOptions *options, const char *path);
+trt_ort_error trt_ort_options_optimized(const trt_ort_library *lib, OrtSessionOptions *options, const char *path);
+trt_ort_error trt_ort_options_profile(const trt_ort_library *lib, OrtSessionOptions *options, const char *prefix);
 
-trt_ort_error trt_ort_session_open(const char *path, const OrtSessionOptions *options, OrtSession **session);
+// Appends an execution provider with its options. which is one of the first three, or
+// TRT_ORT_OTHER with the provider's name.
+enum { TRT_ORT_CUDA, TRT_ORT_TENSORRT, TRT_ORT_OPENVINO, TRT_ORT_OTHER };
+trt_ort_error trt_ort_options_provider(const trt_ort_library *lib, OrtSessionOptions *options, int32_t which, const char *name,
+                                       const char *const *keys, const char *const *values, size_t n);
+
+// What a session is opened from: a file, or the bytes of one.
+typedef struct {
+	const char *path;
+	const void *data; // instead of path, if it is not NULL
+	size_t bytes;
+} trt_ort_source;
+
+OrtStatus *trt_ort_create(const trt_ort_library *lib, const trt_ort_source *from, const OrtSessionOptions *options, OrtSession **session);
+trt_ort_error trt_ort_session_open(const trt_ort_library *lib, const trt_ort_source *from, const OrtSessionOptions *options, OrtSession **session);
 // Opens a session on a thread with a low priority.
-trt_ort_error trt_ort_session_open_quietly(const char *path, OrtSessionOptions *options, OrtSession **session);
-void trt_ort_session_free(OrtSession *session);
-trt_ort_error trt_ort_session_count(const OrtSession *session, int32_t which, size_t *n);
-trt_ort_error trt_ort_session_info(const OrtSession *session, int32_t which, size_t i, trt_ort_info *info);
-trt_ort_error trt_ort_session_memory(const OrtSession *session, uint64_t *in_use, uint64_t *total);
+trt_ort_error trt_ort_session_open_quietly(const trt_ort_library *lib, const trt_ort_source *from, OrtSessionOptions *options, OrtSession **session);
+// Writes the end of the session's profile. file, the profile's name, is for the receiver to free.
+trt_ort_error trt_ort_session_end_profile(const trt_ort_library *lib, OrtSession *session, char **file);
+void trt_ort_session_free(const trt_ort_library *lib, OrtSession *session);
+trt_ort_error trt_ort_session_count(const trt_ort_library *lib, const OrtSession *session, int32_t which, size_t *n);
+trt_ort_error trt_ort_session_info(const trt_ort_library *lib, const OrtSession *session, int32_t which, size_t i, trt_ort_info *info);
+trt_ort_error trt_ort_session_memory(const trt_ort_library *lib, const OrtSession *session, uint64_t *in_use, uint64_t *total);
 
 uint64_t trt_ort_heap(void);
 void trt_ort_trim(void);
 
-trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outputs);
+trt_ort_call *trt_ort_call_new(const trt_ort_library *lib, OrtSession *session, int32_t inputs, int32_t outputs);
 trt_ort_error trt_ort_call_option(trt_ort_call *call, const char *key, const char *value);
 void trt_ort_call_free(trt_ort_call *call);
 
@@ -131,7 +151,7 @@ void trt_ort_go(trt_ort_call *call);
 // Writes the output's strings to dst, each behind its length, and releases the
 // value.
 int32_t trt_ort_strings(trt_ort_call *call, int32_t output, void *dst);
-void trt_ort_value_free(OrtValue *value);
+void trt_ort_value_free(const trt_ort_library *lib, OrtValue *value);
 
 // Runs the call n times and nothing else: the yardstick of the benchmarks.
 int32_t trt_ort_run_bare(trt_ort_call *call, int64_t n);

@@ -21,21 +21,22 @@ import (
 type lent struct {
 	buf   tensor.Buffer
 	value *C.OrtValue
+	lib   *C.trt_ort_library
 }
 
 var lents = sync.Pool{New: func() any { return &lent{} }}
 
 // lend returns a buffer over the output's memory and takes ownership of its value.
-func lend(t *C.trt_ort_tensor) *tensor.Buffer {
+func lend(lib *C.trt_ort_library, t *C.trt_ort_tensor) *tensor.Buffer {
 	l := lents.Get().(*lent)
-	l.value, t.value = t.value, nil
+	l.lib, l.value, t.value = lib, t.value, nil
 	l.buf.Init(unsafe.Slice((*byte)(t.data), int(t.bytes)), true, l)
 	return &l.buf
 }
 
 // Free is called at the last release of the buffer.
 func (l *lent) Free(*tensor.Buffer) {
-	C.trt_ort_value_free(l.value)
+	C.trt_ort_value_free(l.lib, l.value)
 	l.value = nil
 	lents.Put(l)
 }

@@ -65,7 +65,7 @@ func (i *instance) takeOutput(b *infer.Batch, k int) (tensor.Segment, error) {
 	t := &i.out[k]
 	isString := i.model.sig.Outputs[k].DataType == tensor.Bytes
 	if !isString && !i.isInput(t.data) {
-		buf := lend(t)
+		buf := lend(i.call.lib, t)
 		return tensor.Segment{Buffer: buf, N: buf.Len()}, nil
 	}
 	o := i.output(k, int(t.bytes))
@@ -116,7 +116,7 @@ func (i *instance) dropOutputs() {
 	}
 	for k := range i.out {
 		if v := i.out[k].value; v != nil {
-			C.trt_ort_value_free(v)
+			C.trt_ort_value_free(i.call.lib, v)
 			i.out[k].value = nil
 		}
 	}

@@ -11,23 +11,24 @@
 // null pointer.
 static char nothing[64];
 
-trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outputs) {
+trt_ort_call *trt_ort_call_new(const trt_ort_library *lib, OrtSession *session, int32_t inputs, int32_t outputs) {
 	size_t n = (size_t)inputs + (size_t)outputs;
 	trt_ort_call *c = calloc(1, sizeof *c);
 	if (c == NULL) {
 		return NULL;
 	}
+	c->lib = lib;
 	c->session = session;
 	c->inputs = inputs;
 	c->outputs = outputs;
 	c->tensor = calloc(n + 1, sizeof *c->tensor);
 	c->name = calloc(n + 1, sizeof *c->name);
 	c->value = calloc(n + 1, sizeof *c->value);
-	trt_ort_error e = trt_ort_check(ORT(CreateRunOptions)(&c->options));
+	trt_ort_error e = trt_ort_check(c->lib, ORT(c->lib, CreateRunOptions)(&c->options));
 	if (e.code == 0) {
 		// Only fatal: a run that fails says so in its status. ONNX Runtime's own
 		// line for it would let clients flood the console.
-		e = trt_ort_check(ORT(RunOptionsSetRunLogSeverityLevel)(c->options, 4));
+		e = trt_ort_check(c->lib, ORT(c->lib, RunOptionsSetRunLogSeverityLevel)(c->options, 4));
 	}
 	if (c->tensor == NULL || c->name == NULL || c->value == NULL || e.code != 0) {
 		free(e.message);
@@ -38,12 +39,12 @@ trt_ort_call *trt_ort_call_new(OrtSession *session, int32_t inputs, int32_t outp
 }
 
 trt_ort_error trt_ort_call_option(trt_ort_call *c, const char *key, const char *value) {
-	return trt_ort_check(ORT(AddRunConfigEntry)(c->options, key, value));
+	return trt_ort_check(c->lib, ORT(c->lib, AddRunConfigEntry)(c->options, key, value));
 }
 
 void trt_ort_call_free(trt_ort_call *c) {
 	if (c->options != NULL) {
-		ORT(ReleaseRunOptions)(c->options);
+		ORT(c->lib, ReleaseRunOptions)(c->options);
 	}
 	free(c->tensor);
 	free(c->name);
@@ -67,7 +68,7 @@ static int check(trt_ort_call *c, OrtStatus *s) {
 	if (s == NULL) {
 		return 0;
 	}
-	c->error = trt_ort_check(s);
+	c->error = trt_ort_check(c->lib, s);
 	return -1;
 }
 
@@ -104,7 +105,7 @@ static int fill_strings(trt_ort_call *c, const trt_ort_tensor *t, OrtValue *valu
 	for (uint64_t i = 0; i < t->elements; i++) {
 		uint32_t n = length_at(p);
 		char *to = NULL;
-		if (check(c, ORT(GetResizedStringTensorElementBuffer)(value, i, n, &to)) != 0) {
+		if (check(c, ORT(c->lib, GetResizedStringTensorElementBuffer)(value, i, n, &to)) != 0) {
 			return -1;
 		}
 		memcpy(to, p + 4, n);
@@ -116,7 +117,7 @@ static int fill_strings(trt_ort_call *c, const trt_ort_tensor *t, OrtValue *valu
 // over makes a tensor over memory that is not its own.
 static int over(trt_ort_call *c, const trt_ort_tensor *t, OrtValue **value) {
 	void *data = t->data != NULL ? t->data : nothing;
-	return check(c, ORT(CreateTensorWithDataAsOrtValue)(trt_ort.cpu, data, t->bytes, t->dims, (size_t)t->rank,
+	return check(c, ORT(c->lib, CreateTensorWithDataAsOrtValue)(c->lib->cpu, data, t->bytes, t->dims, (size_t)t->rank,
 	                                                    (ONNXTensorElementDataType)t->type, value));
 }
 
@@ -125,19 +126,61 @@ static int input(trt_ort_call *c, trt_ort_tensor *t, OrtValue **value) {
 		return over(c, t, value);
 	}
 	if (check_strings(c, t) != 0 ||
-	    check(c, ORT(CreateTensorAsOrtValue)(trt_ort.allocator, t->dims, (size_t)t->rank, STRING_TYPE, value)) != 0) {
+	    check(c, ORT(c->lib, CreateTensorAsOrtValue)(c->lib->allocator, t->dims, (size_t)t->rank, STRING_TYPE, value)) != 0) {
 		return -1;
 	}
 	return fill_strings(c, t, *value);
 }
 
+// shape reads type and dimensions of a value.
+static int shape(trt_ort_call *c, OrtValue *value, ONNXTensorElementDataType *type, int64_t *dims, size_t *rank) {
+	if (c->lib->level >= 24) { // without an allocation
+		const int64_t *at = NULL;
+		if (check(c, ORT(c->lib, GetTensorElementTypeAndShapeDataReference)(value, type, &at, rank)) != 0) {
+			return -1;
+		}
+		for (size_t i = 0; i < *rank && i < TRT_ORT_MAX_RANK; i++) {
+			dims[i] = at[i];
+		}
+		return 0;
+	}
+	OrtTensorTypeAndShapeInfo *info = NULL;
+	if (check(c, ORT(c->lib, GetTensorTypeAndShape)(value, &info)) != 0) {
+		return -1;
+	}
+	OrtStatus *s = ORT(c->lib, GetTensorElementType)(info, type);
+	if (s == NULL) {
+		s = ORT(c->lib, GetDimensionsCount)(info, rank);
+	}
+	if (s == NULL && *rank <= TRT_ORT_MAX_RANK) {
+		s = ORT(c->lib, GetDimensions)(info, dims, *rank);
+	}
+	ORT(c->lib, ReleaseTensorTypeAndShapeInfo)(info);
+	return check(c, s);
+}
+
+// width is the size of an element in bytes; 0 for types that the server has not.
+static size_t width(ONNXTensorElementDataType type) {
+	static const unsigned char widths[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2};
+	return type < sizeof widths ? widths[type] : 0;
+}
+
+// size reads the bytes of a value that is no string tensor.
+static int size(trt_ort_call *c, const trt_ort_tensor *t, OrtValue *value, uint64_t elements, uint64_t *bytes) {
+	size_t n = elements * width((ONNXTensorElementDataType)t->type);
+	if (c->lib->level >= 23 && check(c, ORT(c->lib, GetTensorSizeInBytes)(value, &n)) != 0) {
+		return -1;
+	}
+	*bytes = n;
+	return 0;
+}
+
 // take describes an output that ONNX Runtime allocated.
 static int take(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
-	const int64_t *dims = NULL;
 	ONNXTensorElementDataType type = 0;
 	size_t rank = 0, n = 0;
 	void *data = NULL;
-	if (check(c, ORT(GetTensorElementTypeAndShapeDataReference)(value, &type, &dims, &rank)) != 0) {
+	if (shape(c, value, &type, t->dims, &rank) != 0) {
 		return -1;
 	}
 	if ((int32_t)type != t->type) {
@@ -148,30 +191,28 @@ static int take(trt_ort_call *c, trt_ort_tensor *t, OrtValue *value) {
 	}
 	uint64_t elements = 1;
 	for (size_t i = 0; i < rank; i++) {
-		t->dims[i] = dims[i];
-		elements *= (uint64_t)dims[i];
+		elements *= (uint64_t)t->dims[i];
 	}
 	t->rank = (int32_t)rank;
 	if (t->type == STRING_TYPE) {
 		t->elements = elements;
-		if (elements > 0 && check(c, ORT(GetStringTensorDataLength)(value, &n)) != 0) {
+		if (elements > 0 && check(c, ORT(c->lib, GetStringTensorDataLength)(value, &n)) != 0) {
 			return -1;
 		}
 		t->bytes = n + 4 * elements;
 		return 0;
 	}
-	if (check(c, ORT(GetTensorMutableData)(value, &data)) != 0 || check(c, ORT(GetTensorSizeInBytes)(value, &n)) != 0) {
+	if (check(c, ORT(c->lib, GetTensorMutableData)(value, &data)) != 0 || size(c, t, value, elements, &t->bytes) != 0) {
 		return -1;
 	}
 	t->data = data;
-	t->bytes = n;
 	return 0;
 }
 
-static void release(OrtValue **values, int32_t n) {
+static void release(const trt_ort_library *lib, OrtValue **values, int32_t n) {
 	for (int32_t i = 0; i < n; i++) {
 		if (values[i] != NULL) {
-			ORT(ReleaseValue)(values[i]);
+			ORT(lib, ReleaseValue)(values[i]);
 			values[i] = NULL;
 		}
 	}
@@ -236,7 +277,7 @@ static int collect(trt_ort_call *c, OrtValue **values) {
 }
 
 static int run(trt_ort_call *c, int32_t ins, int32_t outs) {
-	return check(c, ORT(Run)(c->session, c->options, c->name, (const OrtValue *const *)c->value, (size_t)ins,
+	return check(c, ORT(c->lib, Run)(c->session, c->options, c->name, (const OrtValue *const *)c->value, (size_t)ins,
 	                         c->name + ins, (size_t)outs, c->value + ins));
 }
 
@@ -247,20 +288,20 @@ int32_t trt_ort_run(trt_ort_call *c) {
 	if (bind(c, &ins, &outs) == 0 && run(c, ins, outs) == 0) {
 		collect(c, c->value + ins);
 	}
-	release(c->value, ins + outs);
+	release(c->lib, c->value, ins + outs);
 	return c->error.code;
 }
 
 // drop ignores an error: these two only set a flag.
-static void drop(OrtStatus *s) {
+static void drop(const trt_ort_library *lib, OrtStatus *s) {
 	if (s != NULL) {
-		ORT(ReleaseStatus)(s);
+		ORT(lib, ReleaseStatus)(s);
 	}
 }
 
-void trt_ort_stop(trt_ort_call *c) { drop(ORT(RunOptionsSetTerminate)(c->options)); }
+void trt_ort_stop(trt_ort_call *c) { drop(c->lib, ORT(c->lib, RunOptionsSetTerminate)(c->options)); }
 
-void trt_ort_go(trt_ort_call *c) { drop(ORT(RunOptionsUnsetTerminate)(c->options)); }
+void trt_ort_go(trt_ort_call *c) { drop(c->lib, ORT(c->lib, RunOptionsUnsetTerminate)(c->options)); }
 
 int32_t trt_ort_strings(trt_ort_call *c, int32_t output, void *dst) {
 	trt_ort_tensor *t = &c->tensor[c->inputs + output];
@@ -269,7 +310,7 @@ int32_t trt_ort_strings(trt_ort_call *c, int32_t output, void *dst) {
 	t->value = NULL;
 	for (uint64_t i = 0; i < t->elements; i++) {
 		size_t n = 0;
-		if (check(c, ORT(GetStringTensorElementLength)(value, i, &n)) != 0) {
+		if (check(c, ORT(c->lib, GetStringTensorElementLength)(value, i, &n)) != 0) {
 			break;
 		}
 		if (n > UINT32_MAX || n + 4 > (size_t)(end - p)) {
@@ -280,16 +321,16 @@ int32_t trt_ort_strings(trt_ort_call *c, int32_t output, void *dst) {
 		p[1] = (unsigned char)(n >> 8);
 		p[2] = (unsigned char)(n >> 16);
 		p[3] = (unsigned char)(n >> 24);
-		if (check(c, ORT(GetStringTensorElement)(value, n, i, p + 4)) != 0) {
+		if (check(c, ORT(c->lib, GetStringTensorElement)(value, n, i, p + 4)) != 0) {
 			break;
 		}
 		p += 4 + n;
 	}
-	ORT(ReleaseValue)(value);
+	ORT(c->lib, ReleaseValue)(value);
 	return c->error.code;
 }
 
-void trt_ort_value_free(OrtValue *value) { ORT(ReleaseValue)(value); }
+void trt_ort_value_free(const trt_ort_library *lib, OrtValue *value) { ORT(lib, ReleaseValue)(value); }
 
 int32_t trt_ort_run_bare(trt_ort_call *c, int64_t n) {
 	int32_t ins = 0, outs = 0;
@@ -299,6 +340,6 @@ int32_t trt_ort_run_bare(trt_ort_call *c, int64_t n) {
 		while (n-- > 0 && run(c, ins, outs) == 0) {
 		}
 	}
-	release(c->value, ins + outs);
+	release(c->lib, c->value, ins + outs);
 	return c->error.code;
 }

@@ -10,6 +10,10 @@ import "C"
 
 import (
 	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"triton/pkg/onnxmodel"
@@ -19,41 +23,58 @@ import (
 // session is an opened model. Any number of instances may run it at the same
 // time.
 type session struct {
+	lib   *library
 	ptr   *C.OrtSession
 	graph *onnxmodel.Model // inputs, outputs and overridable initializers
 	names map[string]*C.char
 	// heap measures the C heap memory that the load took in addition to the arena: most of the
 	// weights.
-	heap *heapLoad
+	heap    *heapLoad
+	profile func(file string) // is called with the name of the profile when it is complete; nil: none
 }
 
 // heap measures the loads of all sessions: they share the C heap of the process.
 var heap = heapMeter{read: func() uint64 { return uint64(C.trt_ort_heap()) }}
 
-func fileBytes(path string) uint64 {
-	info, err := os.Stat(path)
+// checksExternal is the first level of a library that checks the paths of external data.
+const checksExternal = 24
+
+// opening is what a session is opened with.
+type opening struct {
+	lib     *library
+	path    string
+	data    []byte // the content of the file, if it is not to be read from path
+	options *options
+	threads threads
+	write   string // where to write the optimized model; empty: nowhere
+	profile string // prefix of the name of the profile; empty: none is written
+}
+
+func (o *opening) bytes() uint64 {
+	if o.data != nil {
+		return uint64(len(o.data))
+	}
+	info, err := os.Stat(o.path)
 	if err != nil {
 		return 0
 	}
 	return uint64(info.Size())
 }
 
-// openSession loads the model file.
-func openSession(path string, o *options, t threads, globalPool bool) (*session, error) {
-	opts, err := sessionOptions(o, t, globalPool)
+// openSession loads the model.
+func openSession(o *opening) (*session, error) {
+	if o.lib.c.level < checksExternal {
+		if err := checkExternal(o.path, o.data); err != nil {
+			return nil, err
+		}
+	}
+	opts, err := sessionOptions(o)
 	if err != nil {
 		return nil, err
 	}
-	defer C.trt_ort_options_free(opts)
-	file := C.CString(path)
-	defer C.free(unsafe.Pointer(file))
-	s := &session{names: map[string]*C.char{}, heap: heap.begin(fileBytes(path))}
-	if o.quiet() {
-		err = check(C.trt_ort_session_open_quietly(file, opts, &s.ptr))
-	} else {
-		err = check(C.trt_ort_session_open(file, opts, &s.ptr))
-	}
-	if err != nil {
+	defer C.trt_ort_options_free(o.lib.c, opts)
+	s := &session{lib: o.lib, names: map[string]*C.char{}, heap: heap.begin(o.bytes())}
+	if err := s.create(o, opts); err != nil {
 		s.heap.end(0, true)
 		return nil, err
 	}
@@ -67,50 +88,105 @@ func openSession(path string, o *options, t threads, globalPool bool) (*session,
 	return s, nil
 }
 
-func sessionOptions(o *options, t threads, globalPool bool) (*C.OrtSessionOptions, error) {
+// create makes the session. Sessions with execution providers are made one at a time: not all
+// providers can make several at once.
+func (s *session) create(o *opening, opts *C.OrtSessionOptions) error {
+	file := C.CString(o.path)
+	defer C.free(unsafe.Pointer(file))
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	from := C.trt_ort_source{path: file}
+	if o.data != nil {
+		first := unsafe.SliceData(o.data)
+		pin.Pin(first)
+		from.data, from.bytes = unsafe.Pointer(first), C.size_t(len(o.data))
+	}
+	if len(o.options.providers) > 0 {
+		creating.Lock()
+		defer creating.Unlock()
+	}
+	if o.options.quiet() {
+		return check(C.trt_ort_session_open_quietly(o.lib.c, &from, opts, &s.ptr))
+	}
+	return check(C.trt_ort_session_open(o.lib.c, &from, opts, &s.ptr))
+}
+
+var creating sync.Mutex
+
+func sessionOptions(o *opening) (*C.OrtSessionOptions, error) {
 	var opts *C.OrtSessionOptions
-	if err := check(C.trt_ort_options_new(&opts)); err != nil {
+	if err := check(C.trt_ort_options_new(o.lib.c, &opts)); err != nil {
 		return nil, err
 	}
-	err := setOptions(opts, o, t, globalPool)
+	err := o.setOptions(opts)
 	if err != nil {
-		C.trt_ort_options_free(opts)
+		C.trt_ort_options_free(o.lib.c, opts)
 		return nil, err
 	}
 	return opts, nil
 }
 
-func setOptions(opts *C.OrtSessionOptions, o *options, t threads, globalPool bool) error {
+func (o *opening) setOptions(opts *C.OrtSessionOptions) error {
+	lib := o.lib.c
 	steps := []C.trt_ort_error{
-		C.trt_ort_options_level(opts, C.int32_t(o.level)),
-		C.trt_ort_options_mode(opts, C.int32_t(o.mode)),
+		C.trt_ort_options_level(lib, opts, C.int32_t(o.options.level)),
+		C.trt_ort_options_mode(lib, opts, C.int32_t(o.options.mode)),
 	}
-	if globalPool {
-		steps = append(steps, C.trt_ort_options_global_pool(opts))
+	if o.lib.globalPool {
+		steps = append(steps, C.trt_ort_options_global_pool(lib, opts))
 	} else {
-		steps = append(steps, C.trt_ort_options_threads(opts, C.int32_t(t.intra), C.int32_t(t.inter)))
-		if !t.spin {
-			steps = append(steps, entry(opts, pair{spinEntry, "0"}))
+		steps = append(steps, C.trt_ort_options_threads(lib, opts, C.int32_t(o.threads.intra), C.int32_t(o.threads.inter)))
+	}
+	if o.options.arena != nil {
+		steps = append(steps, C.trt_ort_options_arena(lib, opts, toggle(*o.options.arena)))
+	}
+	if o.options.pattern != nil {
+		steps = append(steps, C.trt_ort_options_pattern(lib, opts, toggle(*o.options.pattern)))
+	}
+	for _, e := range o.entries() {
+		steps = append(steps, o.lib.entry(opts, e))
+	}
+	for _, path := range o.options.libraries {
+		steps = append(steps, withString(path, func(name *C.char) C.trt_ort_error { return C.trt_ort_options_library(lib, opts, name) }))
+	}
+	if o.write != "" {
+		steps = append(steps, withString(o.write, func(name *C.char) C.trt_ort_error { return C.trt_ort_options_optimized(lib, opts, name) }))
+	}
+	if o.profile != "" {
+		steps = append(steps, withString(o.profile, func(name *C.char) C.trt_ort_error { return C.trt_ort_options_profile(lib, opts, name) }))
+	}
+	if err := firstError(steps); err != nil {
+		return err
+	}
+	for _, p := range o.options.providers {
+		if err := o.lib.appendProvider(opts, p); err != nil {
+			return err
 		}
 	}
-	if o.arena != nil {
-		steps = append(steps, C.trt_ort_options_arena(opts, toggle(*o.arena)))
+	return nil
+}
+
+// entries returns the configuration entries of the session. Those of the model win.
+func (o *opening) entries() []pair {
+	var list []pair
+	if !o.lib.globalPool && !o.threads.spin {
+		list = append(list, pair{spinEntry, "0"})
 	}
-	if o.pattern != nil {
-		steps = append(steps, C.trt_ort_options_pattern(opts, toggle(*o.pattern)))
+	if o.lib.sharedArena {
+		list = append(list, pair{"session.use_env_allocators", "1"})
 	}
-	for _, e := range o.entries {
-		steps = append(steps, entry(opts, e))
+	if o.data != nil {
+		list = append(list, pair{"session.model_external_initializers_file_folder_path", filepath.Dir(o.path)})
 	}
-	for _, path := range o.libraries {
-		name := C.CString(path)
-		steps = append(steps, C.trt_ort_options_library(opts, name))
-		C.free(unsafe.Pointer(name))
+	if o.write != "" {
+		list = append(list, pair{"session.optimized_model_external_initializers_file_name", filepath.Base(o.write) + ".data"},
+			// Weights in the form that kernels read: sessions map them instead of copying them.
+			pair{"session.save_external_prepacked_constant_initializers", "1"})
 	}
-	if o.cuda != nil {
-		steps = append(steps, cuda(opts, o.cuda))
-	}
-	return firstError(steps)
+	list = slices.DeleteFunc(list, func(ours pair) bool {
+		return slices.ContainsFunc(o.options.entries, func(e pair) bool { return e.key == ours.key })
+	})
+	return append(list, o.options.entries...)
 }
 
 // firstError returns the first error of the steps and frees the texts of the others.
@@ -130,26 +206,17 @@ func toggle(b bool) C.int32_t {
 	return 0
 }
 
-func entry(opts *C.OrtSessionOptions, e pair) C.trt_ort_error {
+func withString(text string, do func(*C.char) C.trt_ort_error) C.trt_ort_error {
+	s := C.CString(text)
+	defer C.free(unsafe.Pointer(s))
+	return do(s)
+}
+
+func (l *library) entry(opts *C.OrtSessionOptions, e pair) C.trt_ort_error {
 	key, value := C.CString(e.key), C.CString(e.value)
 	defer C.free(unsafe.Pointer(key))
 	defer C.free(unsafe.Pointer(value))
-	return C.trt_ort_options_entry(opts, key, value)
-}
-
-func cuda(opts *C.OrtSessionOptions, pairs []pair) C.trt_ort_error {
-	n := len(pairs)
-	mem := C.calloc(C.size_t(2*n), C.size_t(unsafe.Sizeof((*C.char)(nil))))
-	defer C.free(mem)
-	text := unsafe.Slice((**C.char)(mem), 2*n)
-	for i, p := range pairs {
-		text[i], text[n+i] = C.CString(p.key), C.CString(p.value)
-	}
-	e := C.trt_ort_options_cuda(opts, &text[0], &text[n], C.size_t(n))
-	for _, t := range text {
-		C.free(unsafe.Pointer(t))
-	}
-	return e
+	return C.trt_ort_options_entry(l.c, opts, key, value)
 }
 
 // describe reads the graph's signature from the session itself, so that no second
@@ -165,7 +232,7 @@ func (s *session) describe() error {
 		{C.TRT_ORT_INITIALIZER, &s.graph.Overridable},
 	} {
 		var n C.size_t
-		if err := check(C.trt_ort_session_count(s.ptr, part.which, &n)); err != nil {
+		if err := check(C.trt_ort_session_count(s.lib.c, s.ptr, part.which, &n)); err != nil {
 			return err
 		}
 		for i := range n {
@@ -187,7 +254,7 @@ var valueKinds = [...]onnxmodel.Kind{
 
 func (s *session) value(which C.int32_t, i C.size_t) (onnxmodel.Value, error) {
 	var info C.trt_ort_info
-	err := check(C.trt_ort_session_info(s.ptr, which, i, &info))
+	err := check(C.trt_ort_session_info(s.lib.c, s.ptr, which, i, &info))
 	v := onnxmodel.Value{Name: C.GoString(info.name), Kind: valueKinds[0]}
 	rank := int(min(info.rank, C.TRT_ORT_MAX_RANK))
 	for k := range rank {
@@ -235,15 +302,22 @@ func (s *session) memory() uint64 {
 }
 
 // arena returns the size of the session's CPU arena in bytes, as ONNX Runtime reports
-// it.
+// it. An arena that all sessions share counts for none.
 func (s *session) arena() (uint64, error) {
+	if s.lib.sharedArena {
+		return 0, nil
+	}
 	var inUse, total C.uint64_t
-	err := check(C.trt_ort_session_memory(s.ptr, &inUse, &total))
+	err := check(C.trt_ort_session_memory(s.lib.c, s.ptr, &inUse, &total))
 	return uint64(max(inUse, total)), err
 }
 
+// close closes the session and completes its profile.
 func (s *session) close() {
-	C.trt_ort_session_free(s.ptr)
+	if s.profile != nil {
+		s.endProfile()
+	}
+	C.trt_ort_session_free(s.lib.c, s.ptr)
 	for _, name := range s.names {
 		C.free(unsafe.Pointer(name))
 	}

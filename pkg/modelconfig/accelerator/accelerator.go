@@ -1,0 +1,122 @@
+// Package accelerator translates the execution accelerators of a model configuration to
+// execution providers of ONNX Runtime and their options. The backend appends the providers
+// to its sessions; the linter reports what cannot be translated. Names, values and the texts
+// of the errors are those of Triton's ONNX Runtime backend.
+package accelerator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/status"
+)
+
+// Accelerator is an entry of optimization.execution_accelerators.
+type Accelerator = inferencepb.ModelOptimizationPolicy_ExecutionAccelerators_Accelerator
+
+// Provider is an execution provider of ONNX Runtime.
+type Provider struct {
+	// Name is the name in the library's list of providers.
+	Name string
+	// Short is the name that ONNX Runtime's functions and files use for the provider.
+	Short   string
+	Options []Option // sorted by key
+}
+
+// Option is one option of a provider.
+type Option struct{ Key, Value string }
+
+// Separate reports whether the provider is a library of its own beside ONNX Runtime's.
+func (p Provider) Separate() bool {
+	return p.Short == "cuda" || p.Short == "tensorrt" || p.Short == "openvino"
+}
+
+// Get returns the value of an option.
+func (p Provider) Get(key string) (string, bool) {
+	for _, o := range p.Options {
+		if o.Key == key {
+			return o.Value, true
+		}
+	}
+	return "", false
+}
+
+// With returns the provider with an option that is added or replaced.
+func (p Provider) With(key, value string) Provider {
+	options := slices.DeleteFunc(slices.Clone(p.Options), func(o Option) bool { return o.Key == key })
+	p.Options = append(options, Option{key, value})
+	slices.SortFunc(p.Options, func(a, b Option) int { return strings.Compare(a.Key, b.Key) })
+	return p
+}
+
+// Fault is a mistake in an accelerator.
+type Fault struct {
+	Key  string // of the parameter; empty: the name
+	Err  error
+	Hint string
+}
+
+// GPU translates an entry of gpu_execution_accelerator. The provider is valid if there are
+// no faults.
+func GPU(a *Accelerator) (Provider, []Fault) { return translate(a, "cuda", "tensorrt") }
+
+// CPU translates an entry of cpu_execution_accelerator.
+func CPU(a *Accelerator) (Provider, []Fault) { return translate(a, "openvino", "coreml", "xnnpack") }
+
+func translate(a *Accelerator, allowed ...string) (Provider, []Fault) {
+	if !slices.Contains(allowed, a.GetName()) {
+		return Provider{}, []Fault{{
+			Err:  status.New(status.InvalidArg, "unknown Execution Accelerator '%s' is requested", a.GetName()),
+			Hint: "write " + strings.Join(allowed, " or "),
+		}}
+	}
+	k := kinds[a.GetName()]
+	set := map[string]string{}
+	maps.Copy(set, k.fixed)
+	var faults []Fault
+	for _, key := range slices.Sorted(maps.Keys(a.GetParameters())) {
+		if f := k.parameter(key, a.GetParameters()[key], set); f != nil {
+			faults = append(faults, *f)
+		}
+	}
+	p := Provider{Name: k.provider, Short: k.short}
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		p.Options = append(p.Options, Option{key, set[key]})
+	}
+	return p, faults
+}
+
+// kind describes one accelerator.
+type kind struct {
+	title, provider, short string
+	fixed                  map[string]string // options that are set when no parameter sets them
+	parameters             map[string]parameter
+	open                   bool // other parameters go to the provider, which checks them
+}
+
+// parameter says how a parameter becomes an option. It adds the option to set.
+type parameter func(key, value string, set map[string]string) error
+
+// parameter translates one parameter. An empty value sets nothing.
+func (k *kind) parameter(key, value string, set map[string]string) *Fault {
+	translate := k.parameters[key]
+	switch {
+	case translate == nil && k.open:
+		translate = text
+	case translate == nil:
+		return &Fault{
+			Key:  key,
+			Err:  status.New(status.InvalidArg, "unknown parameter '%s' is provided for %s Execution Accelerator", key, k.title),
+			Hint: "write one of " + strings.Join(slices.Sorted(maps.Keys(k.parameters)), ", "),
+		}
+	case value == "":
+		return nil
+	}
+	if err := translate(key, value, set); err != nil {
+		return &Fault{Key: key, Err: err, Hint: fmt.Sprintf("correct the value %q", value)}
+	}
+	return nil
+}
