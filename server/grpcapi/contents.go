@@ -17,8 +17,9 @@ import (
 // and stay in the processor's cache, and the message takes its memory once. Otherwise it is
 // first collected in frames, which are out of the cache when the last one has arrived.
 const (
-	// minContents is the size from which contents are copied while they arrive.
-	minContents = 256 << 10
+	// minContents is the size from which contents are copied while they arrive. Frames of smaller
+	// ones stay in the cache as long as they are needed.
+	minContents = 2 << 20
 	// maxContents limits the memory that is reserved for bytes that have not arrived. It is
 	// charged, and touched, only as they do.
 	maxContents = 64 << 20
