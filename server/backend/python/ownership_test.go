@@ -110,6 +110,7 @@ func TestResponsesAreTheirOwn(t *testing.T) {
 		require.NoError(t, err)
 		for i, resp := range responses {
 			require.NoError(t, resp.Err)
+			requests[i].ReleaseInputs()
 			answers[i].resp = resp
 		}
 		open = append(open, answers...)
@@ -172,15 +173,15 @@ func TestOwnInputsAreNotCopied(t *testing.T) {
 	const size = 1 << 20
 	in := bytes.Repeat([]byte{1, 2, 3, 4}, size/4)
 	for name, c := range map[string]struct {
-		change func(r *infer.Request, b *tensor.Buffer) // nil: none
+		change func(t *testing.T, r *infer.Request, b *tensor.Buffer) // nil: none
 		copied int64
 	}{
 		"own":                 {copied: 0},
-		"not marked as own":   {func(r *infer.Request, _ *tensor.Buffer) { r.OwnInputs = false }, size},
-		"may run again":       {func(r *infer.Request, _ *tensor.Buffer) { r.AllowReschedule() }, size},
-		"others refer to it":  {func(_ *infer.Request, b *tensor.Buffer) { t.Cleanup(b.Retain().Release) }, size},
-		"a part of a buffer":  {func(r *infer.Request, b *tensor.Buffer) { part(r, b, 64, size-64) }, size - 64},
-		"with a second input": {func(r *infer.Request, _ *tensor.Buffer) { second(r) }, size + 4},
+		"not marked as own":   {func(_ *testing.T, r *infer.Request, _ *tensor.Buffer) { r.OwnInputs = false }, size},
+		"may run again":       {func(_ *testing.T, r *infer.Request, _ *tensor.Buffer) { r.AllowReschedule() }, size},
+		"others refer to it":  {func(t *testing.T, _ *infer.Request, b *tensor.Buffer) { t.Cleanup(b.Retain().Release) }, size},
+		"a part of a buffer":  {func(_ *testing.T, r *infer.Request, b *tensor.Buffer) { part(r, b, 64, size-64) }, size - 64},
+		"with a second input": {func(_ *testing.T, r *infer.Request, _ *tensor.Buffer) { second(r) }, size + 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, disposer)
@@ -188,7 +189,7 @@ func TestOwnInputsAreNotCopied(t *testing.T) {
 			r := h.request(tensor.Uint8, tensor.Shape{size}, nil)
 			b := h.own(r, in)
 			if c.change != nil {
-				c.change(r, b)
+				c.change(t, r, b)
 			}
 			want := expected("add", bytesOf(&r.Inputs[0].Data))
 			r.ID = "add"
@@ -196,6 +197,7 @@ func TestOwnInputsAreNotCopied(t *testing.T) {
 			responses, err := h.run(r)
 			require.NoError(t, err)
 			require.NoError(t, responses[0].Err)
+			r.ReleaseInputs()
 			after, _ := h.pool.Copied()
 			require.Equal(t, c.copied, after-before)
 			require.True(t, bytes.Equal(want, bytesOf(&responses[0].Outputs[0].Data)))
