@@ -72,6 +72,9 @@ func (b *Buffer) Retain() *Buffer {
 	return b
 }
 
+// Sole reports whether the caller, who holds a reference, holds the only one.
+func (b *Buffer) Sole() bool { return b.refs.Load() == 1 }
+
 // Release releases one reference; the last one frees the memory.
 func (b *Buffer) Release() {
 	n := b.refs.Add(-1)

@@ -114,6 +114,11 @@ type (
 	ProcessOwner interface {
 		Process() int
 	}
+	// InputPooler is a Model that takes an input without a copy if its memory is of this pool
+	// and only the request refers to it.
+	InputPooler interface {
+		InputPool() *tensor.Pool
+	}
 	// BreakNotifier is an Instance that can break while no batch runs, such as
 	// a child process. The channel delivers the reason, or is closed. Broken is
 	// called once.

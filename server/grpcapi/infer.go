@@ -100,17 +100,22 @@ func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Req
 // receive reads a request. invalid is a mistake in the request; err means that no request
 // arrived.
 func (s *service) receive(in *incoming) (r *infer.Request, invalid, err error) {
+	in.reader.contents = s
 	if err := in.reader.next(); err != nil {
 		return nil, nil, err
 	}
 	defer in.reader.free()
 	r = infer.NewRequest() // after the wait for the message, so that the arrival time is now
 	msg := &in.message
-	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.reader.charge}
+	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.reader.charge, Arrived: in.reader.arrived}
 	_ = s.codec.Unmarshal(in.reader.data, msg) // reports its errors in the message
 	if msg.Broken != nil {
 		discard(r)
 		return nil, nil, unreadable(msg.Broken)
+	}
+	if b := in.reader.arrived.Buffer; b != nil {
+		r.OwnInputs = true
+		s.opts.Pool.CopiedToModel(b.Len())
 	}
 	return r, msg.Err, nil
 }

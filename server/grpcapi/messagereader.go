@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/mem"
 	grpcstatus "google.golang.org/grpc/status"
 
+	"triton/pkg/kserve/rpc"
 	"triton/server/infer"
 )
 
@@ -51,6 +52,9 @@ type messageReader struct {
 	charge charge
 	header [headerSize]byte
 	data   mem.BufferSlice // the message, until free
+	// contents finds the memory for large raw contents; nil: they stay in frames.
+	contents contentsMemory
+	arrived  rpc.Arrived // the contents in it, as a frame of data
 }
 
 // begin prepares the reader for a call.
@@ -74,7 +78,11 @@ func (in *messageReader) next() error {
 	if length > in.limit {
 		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
 	}
-	if err := in.read(length); err != nil {
+	read := in.read
+	if in.contents != nil && in.header[0] == 0 && length >= minContents+firstStep {
+		read = in.readContents
+	}
+	if err := read(length); err != nil {
 		in.free()
 		return err
 	}
@@ -174,6 +182,10 @@ const keepFrames = 128
 
 // free releases the frames that have not been retained.
 func (in *messageReader) free() {
+	if in.arrived.Buffer != nil {
+		in.arrived.Buffer.Release()
+		in.arrived = rpc.Arrived{}
+	}
 	in.data.Free()
 	clear(in.data)
 	in.data = in.data[:0]

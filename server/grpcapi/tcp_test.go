@@ -11,7 +11,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/tensor"
 	"triton/server/grpcapi"
+	"triton/server/infer"
 )
 
 // streamHeaders begin a ModelStreamInfer.
@@ -35,14 +37,20 @@ func streamHeaders(t *testing.T) []byte {
 // serveTCP serves a stub on loopback.
 func serveTCP(t *testing.T, s *stub, change ...func(*grpcapi.Options)) string {
 	t.Helper()
+	return serveCoreTCP(t, s, s.pool, change...)
+}
+
+// serveCoreTCP serves a core on loopback.
+func serveCoreTCP(t *testing.T, core infer.Service, pool *tensor.Pool, change ...func(*grpcapi.Options)) string {
+	t.Helper()
 	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	opts := grpcapi.Default(s.pool)
+	opts := grpcapi.Default(pool)
 	for _, f := range change {
 		f(&opts)
 	}
 	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-	grpcapi.Register(srv, s, opts)
+	grpcapi.Register(srv, core, opts)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

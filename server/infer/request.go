@@ -75,6 +75,9 @@ type Request struct {
 	Membership Membership
 	// Position is the request's position in the queue that it waits in.
 	Position Position
+	// OwnInputs reports that the frontend received the inputs into memory of their own. A
+	// backend may give such memory away, to be written to, if it holds the only reference.
+	OwnInputs bool
 	// Pool counts the outputs copied to client regions; the core sets it.
 	Pool *tensor.Pool
 	// Log is where contained panics are reported; the core sets it.
@@ -187,7 +190,7 @@ func (r *Request) clear() {
 	r.Reset()
 	r.DropExtras()
 	r.Batch, r.Sink, r.Observer, r.Pool, r.Log, r.queue, r.ctx = 0, nil, nil, nil, nil, nil, nil
-	r.Membership, r.Position = Membership{}, Position{}
+	r.Membership, r.Position, r.OwnInputs = Membership{}, Position{}, false
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)
 	r.afterFinal.Store(false)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
 )
 
 // Service is what the frontends need of the core. The administrative messages are the
@@ -66,4 +67,10 @@ type Model interface {
 	// request.
 	Submit(r *Request) error
 	Release()
+}
+
+// InputPooler is a Model with a backend that takes an input without a copy if the frontend received it
+// into memory of this pool (see Request.OwnInputs). A nil pool means that it copies all inputs.
+type InputPooler interface {
+	InputPool() *tensor.Pool
 }

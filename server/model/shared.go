@@ -3,6 +3,7 @@ package model
 import (
 	"sync/atomic"
 
+	"triton/pkg/tensor"
 	"triton/server/backend"
 )
 
@@ -32,6 +33,14 @@ func (s *sharedModel) Close() error {
 func (s *sharedModel) Memory() []backend.Memory {
 	if m, ok := s.Model.(backend.MemoryReporter); ok {
 		return m.Memory()
+	}
+	return nil
+}
+
+// inputPool returns the pool whose memory the model takes without a copy; nil: there is none.
+func (s *sharedModel) inputPool() *tensor.Pool {
+	if m, ok := s.Model.(backend.InputPooler); ok {
+		return m.InputPool()
 	}
 	return nil
 }

@@ -84,7 +84,10 @@ type LoadedVersion struct {
 	stepChanged    atomic.Bool // a step of the ensemble has used another version than the composing one
 }
 
-var _ infer.Model = (*LoadedVersion)(nil)
+var (
+	_ infer.Model       = (*LoadedVersion)(nil)
+	_ infer.InputPooler = (*LoadedVersion)(nil)
+)
 
 // Replace records that another version uses the backend's model from now on. It is called
 // before Retire.
@@ -101,6 +104,14 @@ func (v *LoadedVersion) From() *Provenance { return &v.from }
 
 // Stats returns the counters.
 func (v *LoadedVersion) Stats() *stats.Model { return v.stats }
+
+// InputPool implements infer.InputPooler. A response cache reads the inputs itself.
+func (v *LoadedVersion) InputPool() *tensor.Pool {
+	if v.backendModel == nil || v.config.GetResponseCache().GetEnable() {
+		return nil
+	}
+	return v.backendModel.inputPool()
+}
 
 // Ready reports whether the version has an instance that works.
 func (v *LoadedVersion) Ready() bool { return v.runner.Ready() }

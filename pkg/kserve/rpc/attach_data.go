@@ -109,10 +109,14 @@ func (d *decoder) attachFrames(data *tensor.Data, at span) {
 		d.advance()
 		i, pos := d.frame, d.pos
 		n := min(d.left, len(d.data)-pos)
-		if d.shared[i] == nil {
-			d.shared[i] = newFrame(d.frames[i])
+		if b := d.arrived.Buffer; b != nil && i == d.arrived.Frame {
+			data.Append(b, pos, n)
+		} else {
+			if d.shared[i] == nil {
+				d.shared[i] = newFrame(d.frames[i])
+			}
+			data.Append(&d.shared[i].buffer, pos, n)
 		}
-		data.Append(&d.shared[i].buffer, pos, n)
 		d.discard(n)
 	}
 }

@@ -15,6 +15,8 @@ type Request struct {
 	Message *kserve.Request
 	// Regions is the shared memory that the message may name; nil: none.
 	Regions kserve.Regions
+	// Arrived is a frame of the message that is tensor memory, if its Buffer is not nil.
+	Arrived Arrived
 	// Err is a mistake in a message that could be read: a *status.Error that the caller
 	// returns once it has found the model. The names, the version and the id in Message are
 	// valid even then.
@@ -35,7 +37,7 @@ func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	m.Reset()
 	d := c.decoder(data)
 	defer c.done(d)
-	d.regions, d.budget = r.Regions, r.Budget
+	d.regions, d.budget, d.arrived = r.Regions, r.Budget, r.Arrived
 	if err := d.request(m); err != nil {
 		return err
 	}
@@ -81,6 +83,7 @@ type decoder struct {
 	outputs  []tensorParameter // the same of requested outputs
 	plan     []dataPlan        // where each tensor's data is
 	shared   []*frame          // frames that tensors hold, by index
+	arrived  Arrived           // a frame that is tensor memory, if it has a buffer
 
 	size    int                // bytes of the message
 	budget  Budget             // for memory in addition to them; nil: no limit

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"triton/pkg/kserve"
+	"triton/pkg/tensor"
 	"triton/server/backend/child"
 	"triton/server/infer"
 )
@@ -36,7 +37,7 @@ func (in *instance) put(m *child.Message, r *infer.Request) error {
 	start = m.Len()
 	in.putTexts(m, r)
 	m.PutUint32(lengths+12, uint32(m.Len()-start))
-	block, err := in.putInputs(m, inputs)
+	block, err := in.putInputs(m, r, inputs)
 	m.PutUint32(lengths, block)
 	m.PutUint32(lengths+4, uint32(m.Len()-at))
 	return err
@@ -92,7 +93,7 @@ func contextOf(r *infer.Request) string {
 
 // putInputs writes the places of the inputs and copies them to where the child can read
 // them: to one block, or behind the places. It returns the number of the block; 0: none.
-func (in *instance) putInputs(m *child.Message, inputs []kserve.Tensor) (number uint32, err error) {
+func (in *instance) putInputs(m *child.Message, r *infer.Request, inputs []kserve.Tensor) (number uint32, err error) {
 	size := 0
 	for i := range inputs {
 		size += aligned(inputs[i].Data.Len())
@@ -100,6 +101,9 @@ func (in *instance) putInputs(m *child.Message, inputs []kserve.Tensor) (number 
 	if size <= inlineBytes && m.Len() < inlineFrame {
 		in.putInline(m, inputs)
 		return 0, nil
+	}
+	if in.mayGive(r, inputs) {
+		return in.give(m, &inputs[0].Data), nil
 	}
 	number, block, at, err := in.events.block(size)
 	if err != nil {
@@ -117,6 +121,27 @@ func (in *instance) putInputs(m *child.Message, inputs []kserve.Tensor) (number 
 		off += aligned(n)
 	}
 	return number, nil
+}
+
+// mayGive reports whether the child may have the memory of the inputs instead of a copy: only this
+// request refers to it, nothing else is in it, and nothing reads it after the model has written to it.
+func (in *instance) mayGive(r *infer.Request, inputs []kserve.Tensor) bool {
+	if !r.OwnInputs || len(inputs) != 1 || r.MayReschedule() || r.Membership.Null || !in.events.mapped(&inputs[0].Data) {
+		return false
+	}
+	s := inputs[0].Data.Segment(0)
+	return s.Off == 0 && s.N == s.Buffer.Len() && s.Buffer.Sole()
+}
+
+// give writes the place of an input that becomes a block, and returns the number of the block.
+func (in *instance) give(m *child.Message, d *tensor.Data) uint32 {
+	b := d.Segment(0).Buffer
+	_, at, _ := b.Shared()
+	number := in.events.addBlock(b.Retain())
+	in.sent = append(in.sent, number)
+	m.Uint64(uint64(at))
+	m.Uint64(uint64(d.Len()))
+	return number
 }
 
 // putInline writes the places of inputs and the inputs.

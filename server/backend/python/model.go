@@ -12,6 +12,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
 	"triton/server/backend/python/env"
@@ -40,6 +41,9 @@ type model struct {
 	mu      sync.Mutex
 	orphans orphans
 }
+
+// InputPool implements backend.InputPooler.
+func (m *model) InputPool() *tensor.Pool { return m.memory.pool }
 
 func (m *model) configure() error {
 	text, err := modelconfig.MarshalJSON(m.spec.Config)

@@ -99,6 +99,9 @@ func TestResponsesAreTheirOwn(t *testing.T) {
 				in[i] = byte(i) ^ byte(r.Uint32())
 			}
 			request := h.request(tensor.Uint8, tensor.Shape{int64(len(in))}, bytes.Clone(in))
+			if r.IntN(2) == 0 {
+				h.own(request, in)
+			}
 			request.ID = how
 			request.Outputs = append(request.Outputs[:0], kserve.RequestedOutput{Name: "OUT"}, kserve.RequestedOutput{Name: "IN"})
 			requests, answers = append(requests, request), append(answers, answer{how: how, want: expected(how, in)})
@@ -107,6 +110,7 @@ func TestResponsesAreTheirOwn(t *testing.T) {
 		require.NoError(t, err)
 		for i, resp := range responses {
 			require.NoError(t, resp.Err)
+			requests[i].ReleaseInputs()
 			answers[i].resp = resp
 		}
 		open = append(open, answers...)
@@ -147,6 +151,77 @@ func TestPartsOfInputsAreNotCopied(t *testing.T) {
 		require.EqualValues(t, 1<<20, after-in, c.how)
 		responses[0].Release()
 	}
+}
+
+// own puts the input of a request into memory that the child may have.
+func (h *harness) own(r *infer.Request, data []byte) *tensor.Buffer {
+	h.t.Helper()
+	memory, err := h.backend.memory()
+	require.NoError(h.t, err)
+	b, err := memory.pool.TryGet(len(data))
+	require.NoError(h.t, err)
+	copy(b.Bytes(), data)
+	in := &r.Inputs[0]
+	in.Data.Release()
+	in.Data, r.OwnInputs = tensor.NewData(b), true
+	return b
+}
+
+// An input that was received into the memory of the model, and that nothing else reads, is not copied.
+func TestOwnInputsAreNotCopied(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	in := bytes.Repeat([]byte{1, 2, 3, 4}, size/4)
+	for name, c := range map[string]struct {
+		change func(t *testing.T, r *infer.Request, b *tensor.Buffer) // nil: none
+		copied int64
+	}{
+		"own":                 {copied: 0},
+		"not marked as own":   {func(_ *testing.T, r *infer.Request, _ *tensor.Buffer) { r.OwnInputs = false }, size},
+		"may run again":       {func(_ *testing.T, r *infer.Request, _ *tensor.Buffer) { r.AllowReschedule() }, size},
+		"others refer to it":  {func(t *testing.T, _ *infer.Request, b *tensor.Buffer) { t.Cleanup(b.Retain().Release) }, size},
+		"a part of a buffer":  {func(_ *testing.T, r *infer.Request, b *tensor.Buffer) { part(r, b, 64, size-64) }, size - 64},
+		"with a second input": {func(_ *testing.T, r *infer.Request, _ *tensor.Buffer) { second(r) }, size + 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, disposer)
+			require.NoError(t, h.load())
+			r := h.request(tensor.Uint8, tensor.Shape{size}, nil)
+			b := h.own(r, in)
+			if c.change != nil {
+				c.change(t, r, b)
+			}
+			want := expected("add", bytesOf(&r.Inputs[0].Data))
+			r.ID = "add"
+			before, _ := h.pool.Copied()
+			responses, err := h.run(r)
+			require.NoError(t, err)
+			require.NoError(t, responses[0].Err)
+			r.ReleaseInputs()
+			after, _ := h.pool.Copied()
+			require.Equal(t, c.copied, after-before)
+			require.True(t, bytes.Equal(want, bytesOf(&responses[0].Outputs[0].Data)))
+			if name == "others refer to it" {
+				require.True(t, bytes.Equal(in, b.Bytes()), "the model has written to what others read")
+			}
+			responses[0].Release()
+		})
+	}
+}
+
+// part makes n bytes of a buffer the input.
+func part(r *infer.Request, b *tensor.Buffer, off, n int) {
+	in := &r.Inputs[0]
+	b.Retain()
+	in.Data.Release()
+	in.Data, in.Shape = tensor.SliceData(b, off, n), tensor.Shape{int64(n)}
+	b.Release()
+}
+
+func second(r *infer.Request) {
+	in := r.AddInput()
+	in.Name, in.DataType, in.Data = "IN2", tensor.Uint8, tensor.NewData(tensor.HeapBuffer(make([]byte, 4)))
+	in.Shape = append(in.Shape[:0], 4)
 }
 
 // The child may die while responses refer to the memory of its inputs.

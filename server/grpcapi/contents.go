@@ -1,0 +1,157 @@
+package grpcapi
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc/mem"
+
+	"triton/pkg/kserve/rpc"
+	"triton/pkg/tensor"
+	"triton/server/infer"
+)
+
+// Models in child processes need their inputs in one piece of memory that the child can map. Large
+// raw contents are copied there while they arrive. So the frames are few, the same for all messages,
+// and stay in the processor's cache, and the message takes its memory once. Otherwise it is
+// first collected in frames, which are out of the cache when the last one has arrived.
+const (
+	// minContents is the size from which contents are copied while they arrive. Frames of smaller
+	// ones stay in the cache as long as they are needed.
+	minContents = 2 << 20
+	// maxContents limits the memory that is reserved for bytes that have not arrived. It is
+	// charged, and touched, only as they do.
+	maxContents = 64 << 20
+	// chunk is how much is read before it is copied.
+	chunk = 8 * frameSize
+	// fastBytes is the number of bytes per second below which whole steps are read before they
+	// are copied: that lets gRPC enlarge the flow control window of a client that is far away.
+	fastBytes = 64 << 20
+)
+
+// contentsMemory finds memory for the contents of messages.
+type contentsMemory interface {
+	// memoryFor returns nil if the contents are to stay in frames.
+	memoryFor(a rpc.Arriving) *tensor.Buffer
+	readArriving(first mem.BufferSlice, total int) (rpc.Arriving, bool)
+}
+
+func (s *service) readArriving(first mem.BufferSlice, total int) (rpc.Arriving, bool) {
+	return s.codec.ReadArriving(first, total)
+}
+
+// memoryFor implements contentsMemory.
+func (s *service) memoryFor(a rpc.Arriving) *tensor.Buffer {
+	m, err := s.svc.Model(a.ModelName, a.ModelVersion)
+	if err != nil {
+		return nil // the error is reported when the message is there
+	}
+	defer m.Release()
+	if p, ok := m.(infer.InputPooler); ok {
+		if pool := p.InputPool(); pool != nil {
+			b, _ := pool.TryGet(a.Size) // without memory, frames take what there is
+			return b
+		}
+	}
+	return nil
+}
+
+// readContents reads a message of n bytes into data, the contents of its only input into memory
+// that its model takes.
+func (in *messageReader) readContents(n int) error {
+	if err := in.step(firstStep); err != nil {
+		return err
+	}
+	n -= firstStep
+	a, ok := in.contents.readArriving(in.data, firstStep+n)
+	if !ok || a.Size < minContents || a.Size > maxContents {
+		return in.read(n)
+	}
+	b := in.contents.memoryFor(a)
+	if b == nil {
+		return in.read(n)
+	}
+	in.arrived.Buffer = b
+	here := copyFrom(b.Bytes(), in.data, a.Contents)
+	in.data = cut(in.data, a.Contents)
+	if err := in.fill(b.Bytes()[here:]); err != nil {
+		return err
+	}
+	in.arrived.Frame = len(in.data)
+	in.data = append(in.data, rpc.Lend(b))
+	return in.read(n - (a.Size - here))
+}
+
+// fill reads len(b) bytes, in steps as read does.
+func (in *messageReader) fill(b []byte) error {
+	step, read := maxStep/8, chunk
+	for len(b) > 0 {
+		if len(b) <= step+step/8 {
+			step = len(b)
+		}
+		begun := infer.Now()
+		if err := in.copyStep(b[:step], read); err != nil {
+			return err
+		}
+		took := time.Duration(infer.Now() - begun)
+		b = b[step:]
+		if read = chunk; took > time.Duration(step)*time.Second/fastBytes {
+			read = maxStep
+		}
+		if step = maxStep; took > fastStep {
+			step = firstStep
+		}
+	}
+	return nil
+}
+
+// copyStep reads len(b) bytes that are charged at once, some of them at a time.
+func (in *messageReader) copyStep(b []byte, read int) error {
+	if err := in.charge.Take(len(b)); err != nil {
+		return err
+	}
+	pace := &in.charge.budget.pace
+	begun := pace.begin()
+	defer func() { pace.end(begun) }()
+	for len(b) > 0 {
+		frames, err := in.from.Read(min(read, len(b)))
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return transportError(err)
+		}
+		b = b[copyFrom(b, frames, 0):]
+		frames.Free()
+	}
+	return nil
+}
+
+// copyFrom copies the bytes of frames from one on and returns their number.
+func copyFrom(b []byte, frames mem.BufferSlice, from int) int {
+	n := 0
+	for _, f := range frames {
+		data := f.ReadOnlyData()
+		if from < len(data) {
+			n += copy(b[n:], data[from:])
+		}
+		from = max(from-len(data), 0)
+	}
+	return n
+}
+
+// cut returns the first n bytes of frames, which have more, and frees the frames behind them.
+func cut(frames mem.BufferSlice, n int) mem.BufferSlice {
+	for i, f := range frames {
+		if n < f.Len() {
+			frames[i] = f.Slice(0, n)
+			f.Free()
+			frames[i+1:].Free()
+			clear(frames[i+1:])
+			return frames[:i+1]
+		}
+		n -= f.Len()
+	}
+	return frames
+}
