@@ -7,6 +7,7 @@ import (
 	"triton/server/backend/builtin"
 	"triton/server/backend/native"
 	"triton/server/backend/onnx"
+	"triton/server/backend/openvino"
 	"triton/server/backend/python"
 	"triton/server/backend/trees"
 )
@@ -36,6 +37,7 @@ func NewBackends(search onnx.Search) backend.Set {
 	libraries := native.Search{Getenv: search.Getenv, Executable: search.Executable, Directory: search.Directory, Backends: search.Backends, System: search.System}
 	for name, engine := range map[string]native.Engine{
 		"fil": trees.New("fil", libraries), "xgboost": trees.New("xgboost", libraries), "lightgbm": trees.New("lightgbm", libraries),
+		openvino.Name: openvino.New(libraries),
 	} {
 		set[name] = native.New(name, engine, set[name])
 	}
