@@ -24,7 +24,7 @@ import (
 // functions of the C API, in the order of the table of the C layer.
 var functions = []string{
 	"ov_get_last_err_msg", "ov_get_error_info", "ov_get_openvino_version", "ov_version_free",
-	"ov_core_create", "ov_core_free", "ov_core_add_extension", "ov_core_read_model", "ov_core_compile_model",
+	"ov_core_create", "ov_core_get_property", "ov_core_add_extension", "ov_core_read_model", "ov_core_compile_model",
 	"ov_model_free", "ov_model_inputs_size", "ov_model_outputs_size", "ov_model_const_input_by_index", "ov_model_const_output_by_index",
 	"ov_model_reshape_by_port_indexes", "ov_port_get_any_name", "ov_port_get_partial_shape", "ov_port_get_element_type",
 	"ov_output_const_port_free", "ov_partial_shape_create", "ov_partial_shape_free", "ov_free",
@@ -66,6 +66,11 @@ func (e *Engine) open(settings map[string]string) error {
 	if version := C.GoString(&text[0]); !strings.HasPrefix(version, knownRelease) {
 		opened.err = status.New(status.Unsupported, "the OpenVINO library %s is version %s, and this program knows release %s: get it with \"python3 -m pip install openvino==2026.4.1\"",
 			path, version, strings.TrimSuffix(knownRelease, "."))
+		return opened.err
+	}
+	var failed C.trt_ov_error
+	if C.trt_ov_start(&failed) != 0 {
+		opened.err = failure("cannot start", &failed)
 	}
 	return opened.err
 }

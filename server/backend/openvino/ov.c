@@ -2,6 +2,7 @@
 
 #include "ov.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ typedef struct {
 #define get_openvino_version OV(2, version *)
 #define version_free (*(void (*)(version *))trt_ov.function[3])
 #define core_create OV(4, void **)
-#define core_free OV_VOID(5)
+#define core_get_property OV(5, const void *, const char *, const char *, char **)
 #define core_add_extension OV(6, const void *, const char *)
 #define core_read_model OV(7, const void *, const char *, const char *, void **)
 #define core_compile_model (*(int (*)(const void *, const void *, const char *, size_t, void **, ...))trt_ov.function[8])
@@ -101,6 +102,35 @@ static int fail(trt_ov_error *e, int code, const char *text) {
 		} \
 	} while (0)
 
+// core is the one of the process and is never freed.
+static void *core;
+
+static void *make_core(void *error) {
+	trt_ov_error *e = error;
+	int code = core_create(&core);
+	if (code != 0) {
+		fail(e, code, NULL);
+		return NULL;
+	}
+	char *name = NULL;
+	if (core_get_property(core, "CPU", "FULL_DEVICE_NAME", &name) == 0) {
+		ov_free(name); // the plugin for the CPU is loaded now; without one compiling fails
+	}
+	return NULL;
+}
+
+// trt_ov_start makes the core, on a thread that ends with the call. The plugin for the CPU
+// gives the thread that loads it another stack for signals and frees that stack with itself,
+// on whatever thread. A thread of Go would die of its next signal.
+int trt_ov_start(trt_ov_error *e) {
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, make_core, e) != 0) {
+		return fail(e, TRT_OV_NO_MEMORY, "no thread");
+	}
+	pthread_join(thread, NULL);
+	return e->code;
+}
+
 int trt_ov_version(char text[64]) {
 	version v = {NULL, NULL};
 	int code = get_openvino_version(&v);
@@ -149,11 +179,10 @@ static int describe_all(trt_ov_model *m) {
 
 int trt_ov_read(trt_ov_model *m, const char *path, const char *extension) {
 	size_t inputs = 0, outputs = 0;
-	TRY(&m->error, core_create(&m->core));
 	if (extension != NULL) {
-		TRY(&m->error, core_add_extension(m->core, extension));
+		TRY(&m->error, core_add_extension(core, extension));
 	}
-	TRY(&m->error, core_read_model(m->core, path, NULL, &m->model));
+	TRY(&m->error, core_read_model(core, path, NULL, &m->model));
 	TRY(&m->error, model_inputs_size(m->model, &inputs));
 	TRY(&m->error, model_outputs_size(m->model, &outputs));
 	m->port = calloc(inputs + outputs + 1, sizeof *m->port);
@@ -175,7 +204,7 @@ int trt_ov_reshape(trt_ov_model *m, const trt_ov_port *inputs) {
 		dimension dims[TRT_OV_MAX_RANK];
 		for (int d = 0; d < inputs[made].rank; d++) {
 			int64_t n = inputs[made].dims[d];
-			dims[d] = n < 0 ? (dimension){0, -1} : (dimension){n, n};
+			dims[d] = n < 0 ? (dimension){-1, -1} : (dimension){n, n};
 		}
 		index[made] = (size_t)made;
 		code = partial_shape_create(inputs[made].rank, dims, &shapes[made]);
@@ -201,7 +230,7 @@ int trt_ov_reshape(trt_ov_model *m, const trt_ov_port *inputs) {
 int trt_ov_compile(trt_ov_model *m, const char *device, const char *const *o, int n) {
 	const char *a[2 * TRT_OV_MAX_OPTIONS] = {0};
 	memcpy(a, o, 2 * (size_t)n * sizeof *a);
-	TRY(&m->error, core_compile_model(m->core, m->model, device, 2 * (size_t)n, &m->compiled, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
+	TRY(&m->error, core_compile_model(core, m->model, device, 2 * (size_t)n, &m->compiled, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
 	                                  a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]));
 	return 0;
 }
@@ -362,9 +391,6 @@ void trt_ov_model_free(trt_ov_model *m) {
 	}
 	if (m->model != NULL) {
 		model_free(m->model);
-	}
-	if (m->core != NULL) {
-		core_free(m->core);
 	}
 	free(m);
 }

@@ -41,7 +41,7 @@ typedef struct {
 
 // trt_ov_model is a model that was read, and compiled if compiled is set.
 typedef struct {
-	void *core, *model, *compiled;
+	void *model, *compiled;
 	int32_t inputs, outputs;
 	trt_ov_port *port; // inputs, then outputs
 	trt_ov_error error;
@@ -70,6 +70,7 @@ typedef struct {
 
 // They return 0, or the code of the error.
 int trt_ov_version(char text[64]);
+int trt_ov_start(trt_ov_error *e);
 int trt_ov_read(trt_ov_model *m, const char *path, const char *extension);
 int trt_ov_reshape(trt_ov_model *m, const trt_ov_port *inputs);
 int trt_ov_compile(trt_ov_model *m, const char *device, const char *const *options, int n);
