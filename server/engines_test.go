@@ -8,12 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"triton/pkg/inferencepb"
 	"triton/server"
+	"triton/server/repository"
 	"triton/server/servertest"
 )
 
@@ -61,8 +64,11 @@ func parameters(pairs ...string) string {
 	return text
 }
 
-// startEngines serves each case twice: <name>_native and <name>_python.
-func startEngines(t *testing.T, cases []engineCase) *servertest.Server {
+// runtimes of the forms of a backend.
+var runtimes = map[string]string{"native": "libtriton_%s.so", "python": "model.py"}
+
+// startEngines serves each case in these forms as <name>_<form>.
+func startEngines(t *testing.T, cases []engineCase, forms ...string) *servertest.Server {
 	python, dir := os.Getenv(enginePython), t.TempDir() //nolint:forbidigo // names what the test needs
 	if python == "" {
 		t.Skip("needs the libraries of the engines: run `make engines`")
@@ -73,10 +79,11 @@ func startEngines(t *testing.T, cases []engineCase) *servertest.Server {
 	}
 	out, err := exec.CommandContext(t.Context(), python, files...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	repository := filepath.Join(dir, "models")
+	models := filepath.Join(dir, "models")
 	for _, c := range cases {
-		for form, runtime := range map[string]string{"native": "libtriton_" + c.backend + ".so", "python": "model.py"} {
-			model := filepath.Join(repository, c.name+"_"+form)
+		for _, form := range forms {
+			runtime := strings.ReplaceAll(runtimes[form], "%s", c.backend)
+			model := filepath.Join(models, c.name+"_"+form)
 			require.NoError(t, os.MkdirAll(model, 0o755))
 			require.NoError(t, os.Mkdir(filepath.Join(model, "1"), 0o755))
 			weights := c.file[:len(c.file)-len(filepath.Ext(c.file))] + ".bin"
@@ -90,15 +97,16 @@ func startEngines(t *testing.T, cases []engineCase) *servertest.Server {
 			require.NoError(t, os.WriteFile(filepath.Join(model, "config.pbtxt"), []byte(config), 0o644))
 		}
 	}
-	return servertest.Start(t, servertest.Repository(repository), servertest.With(func(o *server.Options) {
+	return servertest.Start(t, servertest.Repository(models), servertest.With(func(o *server.Options) {
 		o.BackendSettings = pythonSettings(python)
+		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
 	}))
 }
 
 // Both forms of a backend complete a configuration alike and answer the same.
 func TestEngineForms(t *testing.T) {
 	t.Parallel()
-	s := startEngines(t, engineCases)
+	s := startEngines(t, engineCases, "native", "python")
 	g, random := dial(t, s.GRPC), rand.New(rand.NewPCG(1, 2))
 	for _, c := range engineCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,7 +158,7 @@ func (c engineCase) data(random *rand.Rand, rows int) []byte {
 	for range rows * int(c.tensor(rows).Shape[1]) {
 		switch c.datatype {
 		case "BYTES":
-			text := "text longer than the room inside of a string"[:random.IntN(44)]
+			text := "text longer than the room inside of a string"[:1+random.IntN(43)]
 			b = append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
 		case "INT64":
 			b = binary.LittleEndian.AppendUint64(b, random.Uint64())
@@ -165,4 +173,85 @@ func floats(b []byte) []float32 {
 	list := make([]float32, len(b)/4)
 	_, _ = binary.Decode(b, binary.LittleEndian, list)
 	return list
+}
+
+// Mistakes in files, configurations and requests are errors that say what is wrong.
+func TestEngineFaults(t *testing.T) {
+	t.Parallel()
+	s := startEngines(t, []engineCase{
+		{name: "text", backend: "openvino", file: "text.xml", config: `default_model_filename: "text.xml"`},
+		{name: "forest", backend: "fil", file: "xgboost.json", config: `input { name: "input__0" data_type: TYPE_FP32 dims: [ -1, -1 ] } output { name: "output__0" data_type: TYPE_FP32 dims: [ -1, 1 ] }`},
+	}, "native")
+	g := dial(t, s.GRPC)
+	ask := func(name string, data []byte, in *inferencepb.ModelInferRequest_InferInputTensor) error {
+		_, err := g.ModelInfer(t.Context(), &inferencepb.ModelInferRequest{
+			ModelName: name, RawInputContents: [][]byte{data}, Inputs: []*inferencepb.ModelInferRequest_InferInputTensor{in},
+		})
+		return err
+	}
+	row := (engineCase{input: "y", columns: 2, datatype: "BYTES"}).tensor(1)
+	require.ErrorContains(t, ask("text_native", []byte("\x02\x00\x00\x00a\x00\x00\x00\x00\x00"), row), "a string of input 'y' has a byte 0, which OpenVINO cannot take")
+	require.NoError(t, ask("text_native", []byte("\x01\x00\x00\x00a\x00\x00\x00\x00"), row))
+	wide := (engineCase{}).tensor(1)
+	wide.Shape = []int64{1, 5}
+	require.ErrorContains(t, ask("forest_native", make([]byte, 20), wide), "input 'input__0' of shape [1,5] has 5 values in a row, the model 'forest_native' takes 4")
+	require.NoError(t, ask("forest_native", make([]byte, 16), (engineCase{}).tensor(1)))
+
+	load := func(config, file, content string) error {
+		_, err := g.RepositoryModelLoad(t.Context(), &inferencepb.RepositoryModelLoadRequest{ModelName: "text_native", Parameters: map[string]*inferencepb.ModelRepositoryParameter{
+			"config":         {ParameterChoice: &inferencepb.ModelRepositoryParameter_StringParam{StringParam: config}},
+			"file:1/" + file: {ParameterChoice: &inferencepb.ModelRepositoryParameter_BytesParam{BytesParam: []byte(content)}},
+		}})
+		return err
+	}
+	for _, c := range []struct{ backend, file, content, want string }{
+		{"openvino", "model.xml", "<net>", "OpenVINO cannot read"},
+		{"fil", "xgboost.json", "{", "XGBoost cannot load"},
+		{"lightgbm", "model.txt", "tree", "LightGBM cannot load"},
+		{"openvino", "other.xml", "", "there is no model file in"},
+	} {
+		config := fmt.Sprintf(`{"backend": %q, "runtime": "libtriton_%s.so"}`, c.backend, c.backend)
+		require.ErrorContains(t, load(config, c.file, c.content), c.want)
+	}
+}
+
+// Any number of instances and callers get the answers that belong to them.
+func TestEngineConcurrency(t *testing.T) {
+	t.Parallel()
+	group := " instance_group { count: 3 kind: KIND_CPU }"
+	cases := []engineCase{
+		{name: "xgboost", backend: "fil", file: "xgboost.json", config: group},
+		{name: "lightgbm", backend: "lightgbm", file: "model.txt", config: group},
+		{name: "treelite", backend: "fil", file: "checkpoint.tl", config: group + parameters("model_type", "treelite_checkpoint")},
+		{name: "openvino", backend: "openvino", file: "model.xml", input: "x", config: group},
+	}
+	s := startEngines(t, cases, "native")
+	g := dial(t, s.GRPC)
+	var callers errgroup.Group
+	for _, c := range cases {
+		random := rand.New(rand.NewPCG(3, 4))
+		ask := func(data []byte) ([]byte, error) {
+			r, err := g.ModelInfer(t.Context(), &inferencepb.ModelInferRequest{
+				ModelName: c.name + "_native", RawInputContents: [][]byte{data}, Inputs: []*inferencepb.ModelInferRequest_InferInputTensor{c.tensor(1)},
+			})
+			if err != nil {
+				return nil, err
+			}
+			return r.RawOutputContents[0], nil
+		}
+		for range 8 {
+			data := c.data(random, 1)
+			want, err := ask(data)
+			require.NoError(t, err)
+			callers.Go(func() error {
+				for range 100 {
+					if got, err := ask(data); err != nil || !bytes.Equal(want, got) {
+						return fmt.Errorf("%s: %w: %v, not %v", c.name, err, got, want)
+					}
+				}
+				return nil
+			})
+		}
+	}
+	require.NoError(t, callers.Wait())
 }

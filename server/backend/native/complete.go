@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -94,22 +93,6 @@ func Flag(c *inferencepb.ModelConfig, key string) bool {
 		return true
 	}
 	return false
-}
-
-// Count returns a parameter that is a number from 1; 0 if it is not set.
-func Count(c *inferencepb.ModelConfig, key string) (int, error) {
-	text := Parameter(c, key)
-	if text == "" {
-		return 0, nil
-	}
-	n, err := requirement.Integer(text)
-	if err == nil && n < 1 {
-		err = status.New(status.InvalidArg, "use a number from 1")
-	}
-	if err != nil {
-		return 0, status.New(status.InvalidArg, "parameter %s of model '%s': '%s': %w", key, c.GetName(), text, err)
-	}
-	return n, nil
 }
 
 // File returns the path of the model file: the one that the configuration names, else the

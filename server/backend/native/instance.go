@@ -27,8 +27,8 @@ type Result struct {
 	Bytes []byte
 }
 
-// Instance runs one batch at a time.
-type Instance struct {
+// instance runs one batch at a time.
+type instance struct {
 	name    string
 	limit   int // rows
 	sig     *backend.Signature
@@ -40,11 +40,11 @@ type Instance struct {
 	wanted  []bool
 }
 
-var _ backend.Instance = (*Instance)(nil)
+var _ backend.Instance = (*instance)(nil)
 
 // NewInstance returns an instance that owns the runner.
-func NewInstance(spec backend.Spec, sig *backend.Signature, at backend.Placement, r Runner) *Instance {
-	return &Instance{
+func NewInstance(spec backend.Spec, sig *backend.Signature, at backend.Placement, r Runner) backend.Instance {
+	return &instance{
 		name: at.Name, limit: max(1, int(spec.Config.GetMaxBatchSize())), sig: sig, pool: spec.Pool, runner: r,
 		gather: backend.NewGather(sig, spec.Pool), scatter: backend.NewScatter(sig), watch: backend.NewWatch(r.Stop),
 		wanted: make([]bool, len(sig.Outputs)),
@@ -53,7 +53,7 @@ func NewInstance(spec backend.Spec, sig *backend.Signature, at backend.Placement
 
 // Execute runs the batch. The inputs of a batch of one are not copied; an output is copied
 // once, from the library to where the client wants it.
-func (i *Instance) Execute(ctx context.Context, b *infer.Batch) error {
+func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	if len(b.Requests) == 0 || b.Rows > i.limit {
 		return status.New(status.Internal, "batch size %d for '%s', max allowed is %d", b.Rows, i.name, i.limit)
 	}
@@ -90,7 +90,7 @@ func (i *Instance) Execute(ctx context.Context, b *infer.Batch) error {
 }
 
 // answer copies an output into the responses.
-func (i *Instance) answer(b *infer.Batch, k int, r Result) error {
+func (i *instance) answer(b *infer.Batch, k int, r Result) error {
 	v := &i.sig.Outputs[k]
 	if err := i.checkShape(v, r.Shape); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (i *Instance) answer(b *infer.Batch, k int, r Result) error {
 }
 
 // checkShape compares the shape of an output with the configuration.
-func (i *Instance) checkShape(v *backend.Value, got tensor.Shape) error {
+func (i *instance) checkShape(v *backend.Value, got tensor.Shape) error {
 	want := v.BackendShape()
 	row := got
 	if i.sig.Batching && len(got) > 0 {
@@ -130,7 +130,7 @@ func (i *Instance) checkShape(v *backend.Value, got tensor.Shape) error {
 }
 
 // Close ends the use of the library.
-func (i *Instance) Close() error {
+func (i *instance) Close() error {
 	i.gather.Release() // after a panic in a run
 	i.watch.Close()
 	i.runner.Close()

@@ -37,7 +37,7 @@ func (c *copier) Run(_ int, in []backend.Gathered, _ []bool) ([]Result, error) {
 func (c *copier) Stop()  { close(c.stop) }
 func (c *copier) Close() { c.closed = true }
 
-func start(t *testing.T, c *copier) (*Instance, *tensor.Pool) {
+func start(t *testing.T, c *copier) (backend.Instance, *tensor.Pool) {
 	t.Helper()
 	pool := tensor.NewPool()
 	config := &inferencepb.ModelConfig{
@@ -66,7 +66,7 @@ func ask(pool *tensor.Pool, data ...byte) *infer.Request {
 	return r
 }
 
-func run(ctx context.Context, t *testing.T, i *Instance, rs ...*infer.Request) ([][]byte, error) {
+func run(ctx context.Context, t *testing.T, i backend.Instance, rs ...*infer.Request) ([][]byte, error) {
 	t.Helper()
 	var b infer.Batch
 	for _, r := range rs {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -123,9 +124,25 @@ func (e *Engine) settings(c *inferencepb.ModelConfig) (s settings, err error) {
 			return s, status.New(status.InvalidArg, "parameter threshold: '%s' is not a number", text)
 		}
 	}
-	s.threads, err = native.Count(c, "nthread")
+	s.threads, err = count(c, "nthread")
 	s.threads = max(s.threads, 1)
 	return s, err
+}
+
+// count returns a parameter that is a number from 1; 0 if it is not set.
+func count(c *inferencepb.ModelConfig, key string) (int, error) {
+	text := native.Parameter(c, key)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := requirement.Integer(text)
+	if err == nil && n < 1 {
+		err = status.New(status.InvalidArg, "use a number from 1")
+	}
+	if err != nil {
+		return 0, status.New(status.InvalidArg, "parameter %s of model '%s': '%s': %w", key, c.GetName(), text, err)
+	}
+	return n, nil
 }
 
 // classifies reports whether the results are classes: as the configuration says, else as
