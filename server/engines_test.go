@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,9 +107,17 @@ func startEngines(t *testing.T, cases []engineCase, forms ...string) *servertest
 // Both forms of a backend complete a configuration alike and answer the same.
 func TestEngineForms(t *testing.T) {
 	t.Parallel()
-	s := startEngines(t, engineCases, "native", "python")
+	isForest := func(c engineCase) bool { return c.backend != "openvino" }
+	t.Run("forests", func(t *testing.T) {
+		compareForms(t, slices.DeleteFunc(slices.Clone(engineCases), func(c engineCase) bool { return !isForest(c) }))
+	})
+	t.Run("openvino", func(t *testing.T) { compareForms(t, slices.DeleteFunc(slices.Clone(engineCases), isForest)) })
+}
+
+func compareForms(t *testing.T, cases []engineCase) {
+	s := startEngines(t, cases, "native", "python")
 	g, random := dial(t, s.GRPC), rand.New(rand.NewPCG(1, 2))
-	for _, c := range engineCases {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			config := func(form string) *inferencepb.ModelConfig {
 				r, err := g.ModelConfig(t.Context(), &inferencepb.ModelConfigRequest{Name: c.name + "_" + form})
