@@ -156,6 +156,15 @@ scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and 
 pythons: ## the tests of the Python backend with other interpreters, PYTHONS="<python> <python>"
 	for p in $(PYTHONS); do go test -count=1 ./server/backend/python -args -python=$$p -packages=$$p || exit 1; done
 
+.PHONY: engines
+engines: build/engines/.stamp ## OpenVINO, XGBoost, LightGBM and Treelite: the native form of a backend beside that in Python
+	TRITON_ENGINES=$(abspath build/engines/bin/python) go test -count=1 -v -timeout 30m -run '^TestEngine' ./server/
+
+build/engines/.stamp: testdata/engines/requirements.txt
+	$(PYTHON) -m venv build/engines
+	build/engines/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@
+
 .PHONY: kills
 kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python model 200 times; KILLS=n SEED=n
 	TRITON_KILLS=$(or $(KILLS),200) TRITON_KILLS_SEED=$(or $(SEED),1) TRITON_LOADS=$(or $(LOADS),200) \

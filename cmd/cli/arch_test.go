@@ -116,6 +116,9 @@ var mayImport = map[string]string{
 	"server/backend":              "server/backend/metric server/infer pkg/kserve pkg/inferencepb pkg/tensor",
 	"server/backend/builtin":      "server/backend server/infer pkg/inferencepb pkg/kserve pkg/tensor pkg/modelconfig pkg/modelconfig/requirement",
 	"server/backend/onnx":         "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/accelerator pkg/modelconfig/requirement pkg/modelconfig/textvalue",
+	"server/backend/native":       "server/backend server/infer pkg/inferencepb pkg/tensor",
+	"server/backend/openvino":     "server/backend server/backend/native pkg/inferencepb pkg/tensor",
+	"server/backend/trees":        "server/backend server/backend/native pkg/inferencepb pkg/modelconfig/requirement pkg/tensor",
 	"server/backend/child":        "server/backend pkg/nonblock pkg/tensor",
 	"server/backend/metric":       "",
 	"server/backend/python":       "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson pkg/modelconfig/requirement",
@@ -328,7 +331,10 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml"}
+	packages := []string{
+		"triton/server/backend/onnx", "triton/server/backend/native", "triton/server/backend/openvino", "triton/server/backend/trees",
+		"triton/pkg/cuda", "triton/pkg/gpu/nvml",
+	}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {

@@ -33,10 +33,10 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	if err := checkFiles(v.dir, config.GetDefaultModelFilename()); err != nil {
 		return err
 	}
-	if chosen, err = b.isolate(chosen, &config); err != nil {
+	if chosen, err = b.isolate(b.form(ctx, chosen, config.ModelConfig), &config); err != nil {
 		return err
 	}
-	spec := b.spec(v, &config, s, chosen.settings)
+	spec := b.spec(v, &config, s, chosen)
 	if err := b.complete(ctx, chosen.Backend, &config, spec); err != nil {
 		return err
 	}
@@ -97,17 +97,22 @@ func (v *LoadedVersion) addCreate(begin time.Time) {
 	v.times[loadphase.Create] += max(time.Since(begin)-warmUp, 0)
 }
 
-// spec describes a version to its backend. owner is the name of the backend whose settings
-// apply.
-func (b *Builder) spec(v *LoadedVersion, c *modelconfig.Config, s Source, owner string) backend.Spec {
-	settings := maps.Clone(b.opts.BackendSettings[""])
-	if settings == nil {
-		settings = map[string]string{}
+// backendSettings returns the --backend-config pairs that apply to a backend.
+func (b *Builder) backendSettings(f foundBackend) map[string]string {
+	settings := map[string]string{}
+	maps.Copy(settings, b.opts.BackendSettings[""])
+	maps.Copy(settings, b.opts.BackendSettings[f.settings])
+	if f.own != "" {
+		maps.Copy(settings, b.opts.BackendSettings[f.own])
 	}
-	maps.Copy(settings, b.opts.BackendSettings[owner])
+	return settings
+}
+
+// spec describes a version to its backend.
+func (b *Builder) spec(v *LoadedVersion, c *modelconfig.Config, s Source, f foundBackend) backend.Spec {
 	return backend.Spec{
 		Name: c.GetName(), Version: v.number, Config: c.ModelConfig, Dir: v.dir,
-		Settings: settings, Pool: b.opts.Pool, CPUs: b.opts.CPUs, Log: b.opts.Log, Capability: b.opts.Capability,
+		Settings: b.backendSettings(f), Pool: b.opts.Pool, CPUs: b.opts.CPUs, Log: b.opts.Log, Capability: b.opts.Capability,
 		File: c.GetDefaultModelFilename(), Submitter: v.submitter(s.Models),
 		Controller: b.opts.Controller, Metrics: b.opts.Metrics,
 	}

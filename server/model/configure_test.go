@@ -13,6 +13,6 @@ import (
 func TestEnginesKnowTheCapability(t *testing.T) {
 	t.Parallel()
 	b := NewBuilder(Options{Capability: func(int) string { return "8.6" }})
-	spec := b.spec(&LoadedVersion{}, modelconfig.New("", &inferencepb.ModelConfig{}), Source{Number: 1}, "")
+	spec := b.spec(&LoadedVersion{}, modelconfig.New("", &inferencepb.ModelConfig{}), Source{Number: 1}, foundBackend{})
 	require.Equal(t, "8.6", spec.Capability(0))
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -27,10 +29,17 @@ type settingsOwner interface{ SettingsOf() string }
 // directory.
 type replaceable interface{ Replaceable() bool }
 
+// formed is a backend that has several forms. Form returns the one that runs a model.
+type formed interface {
+	Form(ctx context.Context, c *inferencepb.ModelConfig, settings map[string]string, log *slog.Logger) backend.Backend
+}
+
 // foundBackend is the backend of a model.
 type foundBackend struct {
 	backend.Backend
-	settings string // name of the backend whose --backend-config pairs apply
+	// settings is the name of the backend whose --backend-config pairs apply, own that of
+	// another one whose pairs are added; "" for none.
+	settings, own string
 }
 
 // findBackend returns the backend that runs the models of a configuration.
@@ -47,11 +56,22 @@ func (b *Builder) findBackend(c *modelconfig.Config, dirs ...string) (foundBacke
 	case folder != "":
 		return b.pythonBased(c.ModelConfig, folder)
 	}
-	f := foundBackend{known, name}
+	f := foundBackend{Backend: known, settings: name}
 	if o, ok := known.(settingsOwner); ok {
 		f.settings = o.SettingsOf()
 	}
+	if _, ok := known.(formed); ok {
+		f.own = name
+	}
 	return f, nil
+}
+
+// form chooses the form of a backend that has several.
+func (b *Builder) form(ctx context.Context, f foundBackend, c *inferencepb.ModelConfig) foundBackend {
+	if many, ok := f.Backend.(formed); ok {
+		f.Backend = many.Form(ctx, c, b.backendSettings(f), b.opts.Log)
+	}
+	return f
 }
 
 // pythonBased returns the backend of a folder with a model.py, and completes the configuration as
@@ -69,7 +89,7 @@ func (b *Builder) pythonBased(c *inferencepb.ModelConfig, folder string) (foundB
 		}
 		c.Parameters[env] = &inferencepb.ModelParameter{StringValue: archive}
 	}
-	return foundBackend{host.Runtime(folder), pythonBackend}, nil
+	return foundBackend{Backend: host.Runtime(folder), settings: pythonBackend}, nil
 }
 
 func canReplace(known backend.Backend) bool {

@@ -32,6 +32,11 @@ def shape_of(port):
     return [-1 if d.is_dynamic else d.get_length() for d in shape]
 
 
+def plain(array):
+    """The array as OpenVINO takes it."""
+    return array.astype(np.bytes_) if array.dtype == np.object_ else np.ascontiguousarray(array)
+
+
 class TritonPythonModel(framework.FrameworkModel):
     @staticmethod
     def auto_complete_config(config):
@@ -66,6 +71,6 @@ class TritonPythonModel(framework.FrameworkModel):
         unknown = [name for name in inputs if name not in self.places]
         if unknown:
             raise framework.PlainError(f"the model has no input '{unknown[0]}': its inputs are {', '.join(sorted(self.places))}")
-        results = self.request.infer({self.places[n]: np.ascontiguousarray(a) for n, a in inputs.items()}, share_inputs=True)
+        results = self.request.infer({self.places[n]: plain(a) for n, a in inputs.items()}, share_inputs=True)
         arrays = list(results.values())
         return {name: np.array(arrays[i]) for i, names in self.ports for name in names}
