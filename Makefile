@@ -53,8 +53,8 @@ libtritonserver: ## build bin/libtritonserver.so, the server as a C library; its
 	TRITON_LIBTRITONSERVER=$(abspath $(LIBRARY)) go test -count=1 -run '^TestLibrary$$' ./cmd/libtritonserver/
 
 .PHONY: capi-asan
-capi-asan: ## the tests in C of the C API, with an address sanitizer in the C code of the library
-	CGO_CFLAGS='$(CGO_CFLAGS)' TRITON_CAPI_ASAN=1 go test -count=1 -v -timeout 20m -run '^TestSanitizer$$' ./cmd/libtritonserver/
+capi-asan: libtritonserver ## a program in C with an address sanitizer, which watches what it and the library allocate
+	TRITON_LIBTRITONSERVER=$(abspath $(LIBRARY)) go test -count=1 -v -run '^TestSanitizer$$' ./cmd/libtritonserver/
 
 .PHONY: onnxruntime
 onnxruntime: ## get the pinned, hash-checked ONNX Runtime library into lib/

@@ -123,36 +123,41 @@ func build(t *testing.T, library string, flags ...string) string {
 	return program
 }
 
-// TestLibrary links a program with the library that `make libtritonserver` has built.
-func TestLibrary(t *testing.T) {
-	library := os.Getenv("TRITON_LIBTRITONSERVER") //nolint:forbidigo // make names the library
-	if library == "" {
-		t.Skip("`make libtritonserver` builds the library and runs this test")
+// libraryOf returns the library that `make libtritonserver` has built.
+func libraryOf(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("TRITON_LIBTRITONSERVER") //nolint:forbidigo // make names the library
+	if path == "" {
+		t.Skip("`make libtritonserver` and `make capi-asan` build the library and run this test")
 	}
-	require.Equal(t, functions(t), exports(t, library), "nothing else may be visible")
-	file, err := elf.Open(library)
+	return path
+}
+
+// TestLibrary links a program with the library.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	path := libraryOf(t)
+	require.Equal(t, functions(t), exports(t, path), "nothing else may be visible")
+	file, err := elf.Open(path)
 	require.NoError(t, err)
 	defer file.Close()
 	name, err := file.DynString(elf.DT_SONAME)
 	require.NoError(t, err)
 	require.Equal(t, []string{"libtritonserver.so"}, name)
-	out, err := exec.CommandContext(t.Context(), build(t, library), writeModels(t)).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), "all functions work")
+	runProgram(t, build(t, path))
 }
 
-// TestSanitizer runs the C code of the library, and the program that uses it, with an address
-// sanitizer, which finds wrong uses of memory and memory that no one frees.
+// TestSanitizer runs the program with an address sanitizer. It watches all memory that the C code
+// of the library and of the program allocates: what is freed twice, or by no one, and what the
+// program uses wrongly.
 func TestSanitizer(t *testing.T) {
-	if os.Getenv("TRITON_CAPI_ASAN") == "" { //nolint:forbidigo // make capi-asan sets it
-		t.Skip("`make capi-asan` builds the library with an address sanitizer and runs this test")
-	}
-	library := filepath.Join(t.TempDir(), "libtritonserver.so")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-asan", "-buildmode=c-shared", "-o", library, "-ldflags", "-extldflags=-Wl,-soname,libtritonserver.so", ".")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	out, err = exec.CommandContext(t.Context(), build(t, library, "-fsanitize=address", "-Wl,--allow-shlib-undefined"), writeModels(t)).CombinedOutput()
+	t.Parallel()
+	runProgram(t, build(t, libraryOf(t), "-fsanitize=address"))
+}
+
+func runProgram(t *testing.T, program string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, writeModels(t)).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "all functions work")
-	require.NotContains(t, string(out), "ERROR: AddressSanitizer")
 }
