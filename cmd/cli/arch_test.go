@@ -18,6 +18,8 @@ import (
 // that is missing here fails the test, so that a new one is a decision.
 var mayImport = map[string]string{
 	"cmd/triton":                  "cmd/cli cmd/cli/process",
+	"cmd/libtritonserver/weaken":  "",
+	"cmd/libtritonserver":         "server server/backend/onnx server/capi server/capi/inprocess server/ratelimit server/repository",
 	"cmd/cli":                     "cmd/cli/analyze cmd/cli/doctor cmd/cli/flags cmd/cli/modelanalyzer cmd/cli/perf cmd/cli/process cmd/cli/repo cmd/cli/serve",
 	"cmd/cli/modelanalyzer":       "cmd/cli/process cmd/cli/flags cmd/cli/analyze/profile cmd/cli/analyze/report",
 	"cmd/cli/analyze/binding":     "cmd/cli/process cmd/cli/complete cmd/cli/flags analyzer/settings",
@@ -75,7 +77,8 @@ var mayImport = map[string]string{
 	"server/infer":                "pkg/kserve pkg/tensor pkg/inferencepb",
 	"server/http1":                "pkg/nonblock",
 	"server/frontend":             "server/infer server/trace",
-	"server/httpapi":              "pkg/routing server/http1 server/frontend server/infer server/shm server/trace server/restricted pkg/kserve pkg/kserve/rest pkg/inferencepb pkg/modelconfig pkg/tensor pkg/tritonjson server/readiness",
+	"server/adminjson":            "pkg/inferencepb pkg/tensor pkg/tritonjson",
+	"server/httpapi":              "server/adminjson pkg/routing server/http1 server/frontend server/infer server/shm server/trace server/restricted pkg/kserve pkg/kserve/rest pkg/inferencepb pkg/modelconfig pkg/tensor pkg/tritonjson server/readiness",
 	"server/grpcapi":              "server/frontend server/infer server/shm server/trace server/restricted pkg/deflate pkg/kserve pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor",
 	"server/shm":                  "pkg/cuda pkg/kserve pkg/tensor",
 	"server/trace":                "server/infer pkg/kserve pkg/tensor pkg/tritonjson",
@@ -228,6 +231,8 @@ var mayImport = map[string]string{
 	"server/store/remote/webget":     "server/store/remote server/store/remote/web",
 	"server/backend/isolated":        "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
 	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
+	"server/capi":                    "pkg/tritonjson server/backend/metric",
+	"server/capi/inprocess":          "pkg/kserve pkg/modelconfig pkg/tensor server/adminjson server/capi server/frontend server/infer",
 	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",
 }
 
@@ -243,6 +248,8 @@ var testsImport = map[string]string{
 	"pkg/tensor/tensortest":               "pkg/tensor",
 	"pkg/ui/uitest":                       "",
 	"server/backend/backendtest":          "server/backend server/infer server/infer/infertest",
+	"server/capi/capitest":                "",
+	"server/capi/description":             "",
 	"server/chaos":                        "pkg/client pkg/measure pkg/onnxmodel pkg/routing",
 	"server/conformance":                  "pkg/inferencepb",
 	"server/http1/http1test":              "server/http1",
@@ -335,6 +342,7 @@ func TestCgo(t *testing.T) {
 		"triton/server/backend/onnx", "triton/server/backend/native", "triton/server/backend/openvino", "triton/server/backend/trees",
 		"triton/pkg/cuda", "triton/pkg/gpu/nvml",
 	}
+	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {
