@@ -121,7 +121,7 @@ var mayImport = map[string]string{
 	"server/backend/onnx":         "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/accelerator pkg/modelconfig/requirement pkg/modelconfig/textvalue",
 	"server/backend/native":       "server/backend server/infer pkg/inferencepb pkg/tensor",
 	"server/backend/openvino":     "server/backend server/backend/native pkg/inferencepb pkg/tensor",
-	"server/backend/trees":        "server/backend server/backend/native pkg/inferencepb pkg/modelconfig/requirement pkg/tensor",
+	"server/backend/trees":        "server/backend server/backend/native pkg/inferencepb pkg/modelconfig/textvalue pkg/tensor",
 	"server/backend/child":        "server/backend pkg/nonblock pkg/tensor",
 	"server/backend/metric":       "",
 	"server/backend/python":       "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson pkg/modelconfig/requirement",

@@ -9,5 +9,9 @@ const Linked = true
 func Version(path string) (string, error) {
 	process.Lock()
 	defer process.Unlock()
-	return openLibrary(path)
+	lib, err := openLibrary(path)
+	if err != nil {
+		return "", err
+	}
+	return lib.version, nil
 }
