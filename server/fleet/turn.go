@@ -19,20 +19,23 @@ const turnWait = 10 * time.Millisecond
 // lock takes the turn for writing. It tries instead of waiting in Lock, which would hold up all
 // clients behind one whose load takes long, and could not end with ctx.
 func (t *turn) lock(ctx context.Context) (unlock func(), err error) {
-	for !t.mu.TryLock() {
-		select {
-		case <-time.After(turnWait):
-		case <-ctx.Done():
-			return nil, &status.Error{Code: status.Cancelled, Msg: "the call ended while another one changed the models", Cause: context.Cause(ctx)}
-		}
-	}
-	return t.mu.Unlock, nil
+	return t.mu.Unlock, try(ctx, t.mu.TryLock)
 }
 
 // rlock takes the turn for reading.
-func (t *turn) rlock() (unlock func()) {
-	t.mu.RLock()
-	return t.mu.RUnlock
+func (t *turn) rlock(ctx context.Context) (unlock func(), err error) {
+	return t.mu.RUnlock, try(ctx, t.mu.TryRLock)
+}
+
+func try(ctx context.Context, take func() bool) error {
+	for !take() {
+		select {
+		case <-time.After(turnWait):
+		case <-ctx.Done():
+			return &status.Error{Code: status.Cancelled, Msg: "the call ended while another one changed the models", Cause: context.Cause(ctx)}
+		}
+	}
+	return nil
 }
 
 // leave runs an action of the controller, but waits no longer than ctx: a load that has begun ends with
