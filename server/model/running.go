@@ -114,7 +114,7 @@ func (b *Builder) resize(ctx context.Context, v, old *LoadedVersion, c *inferenc
 	if v.resizing.change, err = old.group.Prepare(ctx, run, passive); err != nil {
 		return err
 	}
-	old.running.share()
+	old.share()
 	return nil
 }
 
