@@ -104,6 +104,9 @@ type Isolation struct {
 	// Program is the file and the first arguments of a program that runs one model
 	// (package isolated/host); empty: no model can be isolated.
 	Program []string
+	// Environ and MemoryLimit are those of isolated.Options.
+	Environ     []string
+	MemoryLimit int64
 }
 
 // Models configures how models are loaded.

@@ -108,7 +108,9 @@ func New(o Options) (*Server, error) {
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.remote = &remotes{opts: &s.opts}
-	s.isolation = isolated.New(isolated.Options{Program: o.Isolation.Program, Pool: s.pool})
+	s.isolation = isolated.New(isolated.Options{
+		Program: o.Isolation.Program, Pool: s.pool, Environ: o.Isolation.Environ, MemoryLimit: o.Isolation.MemoryLimit,
+	})
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
 			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
