@@ -65,6 +65,8 @@ type Options struct {
 	// memory. Child processes can map the memory of a pool over tensor.Memfd.
 	Pool *tensor.Pool
 
+	// CanaryRecord is a file that keeps the states of canaries over a restart; empty: none does.
+	CanaryRecord string
 	// Isolation says which models run in processes of their own.
 	Isolation Isolation
 

@@ -128,7 +128,7 @@ func New(o Options) (*Server, error) {
 		Changed: func(model string, newest *inferencepb.ModelConfig) { s.traffic.Changed(model, newest) },
 		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
 	})
-	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log})
+	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log, Record: o.CanaryRecord})
 	if err := s.openState(); err != nil {
 		return nil, errors.Join(err, s.closeCache())
 	}
