@@ -193,9 +193,13 @@ on-demand: onnxruntime ## 50 models with memory for five: latency of the loaded 
 	TRITON_ON_DEMAND=$(or $(ON_DEMAND),20s) go test ./server -run TestResidentLatency -v -timeout 30m
 
 .PHONY: chaos
-chaos: onnxruntime $(VENV)/.stamp ## change, break and kill 20 models under traffic for ten minutes; TRITON_CHAOS=2m SEED=n REPLAY=journal
+chaos: onnxruntime $(VENV)/.stamp ## change, break and kill 21 models under traffic for ten minutes; TRITON_CHAOS=2m SEED=n REPLAY=journal
 	TRITON_CHAOS=$(or $(TRITON_CHAOS),10m) go test -count=1 -v -timeout 60m -run '^TestChaos$$' ./cmd/triton/ \
 	  -args -seed $(or $(SEED),1) -journals $(abspath build/chaos) $(if $(REPLAY),-replay $(abspath $(REPLAY)))
+
+.PHONY: chaos-short
+chaos-short: ## the same for two minutes
+	$(MAKE) chaos TRITON_CHAOS=2m
 
 .PHONY: many-models
 many-models: build onnxruntime oracle ## start, memory, loads and unloads of 100 and 1500 models, beside NVIDIA's server

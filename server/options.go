@@ -65,6 +65,8 @@ type Options struct {
 	// memory. Child processes can map the memory of a pool over tensor.Memfd.
 	Pool *tensor.Pool
 
+	// CanaryRecord is a file that keeps the states of canaries over a restart; empty: none does.
+	CanaryRecord string
 	// Isolation says which models run in processes of their own.
 	Isolation Isolation
 
@@ -104,6 +106,9 @@ type Isolation struct {
 	// Program is the file and the first arguments of a program that runs one model
 	// (package isolated/host); empty: no model can be isolated.
 	Program []string
+	// Environ and MemoryLimit are those of isolated.Options.
+	Environ     []string
+	MemoryLimit int64
 }
 
 // Models configures how models are loaded.

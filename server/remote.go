@@ -33,6 +33,9 @@ type Remote struct {
 	Getenv func(name string) string
 	// Download configures requests; the zero value is the default.
 	Download download.Options
+	// Offline starts from the files of an earlier process while a store cannot be reached. With a
+	// PublicKey it has no effect: what was checked then may not be trusted now.
+	Offline bool
 	// PublicKey refuses archives and images without its signature; nil: signatures are not checked.
 	PublicKey *signature.Key
 	// Unpack bounds what archives and images contain; the zero value is the default.
@@ -85,7 +88,7 @@ func (r *remotes) open(path string) (store.Place, error) {
 		return nil, status.New(status.InvalidArg, "%w", err)
 	}
 	m := mirror.New(source, mirror.Options{
-		Cache: r.cache, Download: d, Log: r.opts.Log,
+		Cache: r.cache, Download: d, Log: r.opts.Log, Offline: r.opts.Remote.Offline && r.opts.Remote.PublicKey == nil,
 		// A poll goes on with the other paths.
 		KeepLast: r.opts.Models.Control == repository.ControlPoll || r.opts.Models.Control == repository.ControlAuto,
 	})

@@ -113,7 +113,9 @@ func New(o Options) (*Server, error) {
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)
 	s.remote = &remotes{opts: &s.opts}
-	s.isolation = isolated.New(isolated.Options{Program: o.Isolation.Program, Pool: s.pool})
+	s.isolation = isolated.New(isolated.Options{
+		Program: o.Isolation.Program, Pool: s.pool, Environ: o.Isolation.Environ, MemoryLimit: o.Isolation.MemoryLimit,
+	})
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
 			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
@@ -131,7 +133,7 @@ func New(o Options) (*Server, error) {
 		Changed: func(model string, newest *inferencepb.ModelConfig) { s.traffic.Changed(model, newest) },
 		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
 	})
-	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log})
+	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log, Record: o.CanaryRecord})
 	if err := s.openState(); err != nil {
 		return nil, errors.Join(err, s.closeCache())
 	}

@@ -15,8 +15,9 @@ import (
 	"triton/server/chaos"
 )
 
-// `make chaos` plays ten minutes of events on a server, half in each mode of model control.
-// TRITON_CHAOS is another duration; without it the test plays a few seconds.
+// `make chaos` plays ten minutes of events on a server, a part in each mode of model control, and
+// `make chaos-short` two. TRITON_CHAOS is another duration; without it the test plays a few seconds, in
+// explicit mode only.
 //
 //	go test ./cmd/triton -run TestChaos -args -seed 7          the plan of a seed
 //	go test ./cmd/triton -run TestChaos -args -replay FILE     the episodes of a journal, at their times
@@ -31,15 +32,19 @@ func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: runs for seconds")
 	}
-	length, long := 4*time.Second, false
+	length, long, modes := 2*time.Second, false, []chaos.Control{chaos.Explicit}
 	if text := os.Getenv("TRITON_CHAOS"); text != "" {
 		d, err := time.ParseDuration(text)
 		require.NoError(t, err)
-		length, long = d/2, true
+		length, long, modes = 2*d/5, true, append(modes, chaos.Poll, chaos.Auto)
 	}
-	for _, control := range []chaos.Control{chaos.Explicit, chaos.Poll} {
+	for _, control := range modes {
 		t.Run(string(control), func(t *testing.T) {
-			plan := chaos.NewPlan(*chaosSeed, control, length)
+			played := length
+			if control == chaos.Auto {
+				played = length / 2
+			}
+			plan := chaos.NewPlan(*chaosSeed, control, played)
 			if *chaosReplay != "" {
 				var err error
 				plan, err = chaos.ReadPlan(*chaosReplay)
@@ -60,19 +65,27 @@ func playChaos(t *testing.T, plan chaos.Plan, long bool) {
 	}
 	require.NoError(t, os.MkdirAll(kept, 0o755))
 	require.NoError(t, chaos.Prepare(dir))
+	depot, err := chaos.OpenDepot(dir)
+	require.NoError(t, err)
+	defer depot.Close()
 	temp := filepath.Join(dir, "tmp")
 	require.NoError(t, os.Mkdir(temp, 0o755))
 
 	profile := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
 	flags := []string{
-		"serve", "--model-repository", filepath.Join(dir, "models"), "--onnxruntime-library", needORT(t), needPython(t),
+		"serve", "--model-repository", filepath.Join(dir, "models"), "--model-repository", depot.URL, "--repository-cache-directory=" + filepath.Join(dir, "cache"),
+		"--onnxruntime-library", needORT(t), needPython(t),
 		"--log-file=" + filepath.Join(kept, string(plan.Control)+".log"), "--model-control-mode=" + string(plan.Control),
 		"--cache-config=local,size=1048576", "--trace-config=triton,file=" + filepath.Join(dir, "trace.json"), "--trace-config=level=OFF",
 	}
-	if plan.Control == chaos.Explicit {
+	if plan.Control != chaos.Poll {
 		flags = append(flags, "--load-model=*")
-	} else {
+	}
+	if plan.Control != chaos.Explicit {
 		flags = append(flags, "--repository-poll-secs=1")
+	}
+	if plan.Control == chaos.Auto {
+		flags = append(flags, "--model-keep-alive-secs=1")
 	}
 	cmd := exec.Command(os.Args[0], flags...)
 	cmd.Env = append(os.Environ(), profileVariable+"="+profile, "TMPDIR="+temp)
@@ -80,7 +93,7 @@ func playChaos(t *testing.T, plan chaos.Plan, long bool) {
 	waitPort(t, profile)
 
 	c := chaos.Config{
-		Control: plan.Control, Plan: plan, Root: dir, Quiet: 2 * time.Second,
+		Control: plan.Control, Plan: plan, Root: dir, Depot: depot, Quiet: time.Second,
 		Journal: filepath.Join(kept, string(plan.Control)+".jsonl"), Progress: t.Logf,
 	}
 	if long {

@@ -263,3 +263,23 @@ func TestServed(t *testing.T) {
 		require.EqualValues(t, 3, c.Failures[stats.Rejected])
 	})
 }
+
+// Added instances count from the beginning, removed ones no more.
+func TestInstancesComeAndGo(t *testing.T) {
+	t.Parallel()
+	e := learned(1, 1, simulate.Linear(10*ms, 0))
+	finish := func() time.Duration {
+		t.Helper()
+		at, known := e.FinishTime(0, 4, 1)
+		require.True(t, known)
+		return time.Duration(at)
+	}
+	alone := finish()
+	e.Add(2)
+	require.Less(t, finish(), alone)
+	e.Remove(2)
+	require.Equal(t, alone, finish())
+	e.Remove(0)
+	_, known := e.FinishTime(0, 4, 1)
+	require.False(t, known)
+}

@@ -48,6 +48,23 @@ func (e *Estimate) Started(n int, b *infer.Batch, now int64) {
 	e.instances[n] = instance{busy: true, started: now, rows: b.Rows}
 }
 
+// Add counts a further instance.
+func (e *Estimate) Add(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.instances) <= n {
+		e.instances = append(e.instances, instance{broken: true})
+	}
+	e.instances[n] = instance{}
+}
+
+// Remove no longer counts an instance, which is closed.
+func (e *Estimate) Remove(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.instances[n] = instance{broken: true}
+}
+
 // Ended learns from a batch. Failed batches do not count.
 func (e *Estimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
 	e.mu.Lock()

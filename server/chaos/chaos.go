@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type Control string
 const (
 	Explicit Control = "explicit"
 	Poll     Control = "poll"
+	Auto     Control = "auto"
 )
 
 // Server is the running server. The paths are of files that only it uses.
@@ -44,6 +46,7 @@ type Config struct {
 	Plan     Plan
 	Quiet    time.Duration // traffic without events, before them
 	Root     string        // the folder that Prepare has filled
+	Depot    *Depot        // has the remote models of Root
 	Journal  string        // file to write the plan and what happened to; "" writes none
 	Progress func(format string, args ...any)
 }
@@ -69,6 +72,7 @@ func Run(ctx context.Context, s Server, c Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Idle[0] = baseline(c.Quiet / 4)
 	quiet := &latencies{}
 	if err := w.traffic(ctx, c.Quiet, quiet); err != nil {
 		return nil, err
@@ -78,6 +82,7 @@ func Run(ctx context.Context, s Server, c Config) (*Report, error) {
 		return nil, err
 	}
 	r.Leaks, r.Before, r.After = w.settle(ctx, before)
+	r.Idle[1] = baseline(c.Quiet / 4)
 	r.count(w, quiet, busy)
 	journal.write(r.summary())
 	return r, nil
@@ -103,7 +108,7 @@ func newWorld(s Server, c Config, j *journal) (*world, error) {
 		w.Progress = func(string, ...any) {}
 	}
 	for _, m := range Models() {
-		x := &subject{Model: m, dir: filepath.Join(c.Root, "models", m.Name), current: map[int]int64{}, config: m.config(1)}
+		x := &subject{Model: m, dir: m.folder(c.Root), current: map[int]int64{}, config: m.config(1)}
 		w.models[m.Name], w.order = x, append(w.order, x)
 	}
 	for _, x := range w.order {
@@ -133,6 +138,7 @@ type subject struct {
 	dir     string
 	config  string
 	current map[int]int64 // editions in the folder, by version
+	resting atomic.Bool   // nobody sends requests
 }
 
 // staging returns a path outside the repository, on the same file system.
@@ -151,13 +157,13 @@ func (w *world) replace(path string, content []byte) error {
 
 // Prepare writes the models to root/models, and the folders that Run needs beside it.
 func Prepare(root string) error {
-	for _, dir := range []string{"models", "staging", "pids"} {
+	for _, dir := range []string{"models", "remote", "staging", "pids"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			return err
 		}
 	}
 	for _, m := range Models() {
-		dir := filepath.Join(root, "models", m.Name)
+		dir := m.folder(root)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}

@@ -2,7 +2,10 @@ package chaos
 
 import (
 	"errors"
+	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +16,7 @@ import (
 // plans have every kind that suits the mode.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	for _, c := range []Control{Explicit, Poll} {
+	for _, c := range []Control{Explicit, Poll, Auto} {
 		long, short := NewPlan(7, c, 10*time.Minute), NewPlan(7, c, time.Minute)
 		require.Equal(t, long.Events[:len(short.Events)], short.Events)
 		require.NotEqual(t, short.Events, NewPlan(8, c, time.Minute).Events)
@@ -24,9 +27,10 @@ func TestPlan(t *testing.T) {
 				require.False(t, m.Name == e.Model && m.Still, e)
 			}
 		}
-		only := map[string]Control{"unload": Explicit, "race": Explicit, "override": Explicit, "folder": Poll}
+		only := map[string]Control{"unload": Explicit, "race": Explicit, "override": Explicit, "folder": Poll, "idle": Auto}
+		always := []string{"same", "cancel", "slow reader", "log settings", "trace settings"}
 		for _, k := range kinds {
-			other := only[k.name] != "" && only[k.name] != c
+			other := only[k.name] != "" && only[k.name] != c || c == Auto && k.name != "idle" && !slices.Contains(always, k.name)
 			require.Equal(t, !other, seen[k.name], "%s in mode %s", k.name, c)
 		}
 	}
@@ -101,4 +105,53 @@ func TestOracle(t *testing.T) {
 			require.Contains(t, got, c.want, c.answer)
 		}
 	}
+}
+
+// TestVerdict: a slower model counts against the server on a quiet machine only.
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	quiet, busy := Baseline{Busy: 0.02, Wake: time.Millisecond}, Baseline{Busy: 0.8, Wake: 9 * time.Millisecond}
+	slow := []Latency{{"a", 100, 110}, {"b", 100, 190}}
+	for _, c := range []struct {
+		idle [2]Baseline
+		all  []Latency
+		want string
+	}{
+		{[2]Baseline{quiet, quiet}, slow[:1], "within 1.2 times"},
+		{[2]Baseline{busy, quiet}, slow[:1], "within 1.2 times"},
+		{[2]Baseline{quiet, quiet}, slow, "NOT within 1.2 times: b is 1.90 times slower"},
+		{[2]Baseline{quiet, busy}, slow, "none: b is 1.90 times slower, but the machine was busy"},
+	} {
+		r := &Report{Latencies: c.all, Idle: c.idle}
+		require.Contains(t, r.Verdict(), c.want)
+	}
+}
+
+// TestDepot: the archive is the same for the same content, and the depot behaves as told.
+func TestDepot(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	require.NoError(t, Prepare(root))
+	d, err := OpenDepot(root)
+	require.NoError(t, err)
+	defer d.Close()
+	ask := func() (*http.Response, error) {
+		resp, err := http.Get(d.URL)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return resp, err
+	}
+	first, err := ask()
+	require.NoError(t, err)
+	again, err := ask()
+	require.NoError(t, err)
+	require.Equal(t, first.Header.Get("ETag"), again.Header.Get("ETag"))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "remote", "remote", "1", "model.onnx"), []byte("x"), 0o600))
+	changed, err := ask()
+	require.NoError(t, err)
+	require.NotEqual(t, first.Header.Get("ETag"), changed.Header.Get("ETag"))
+	d.behave(0, true)
+	_, err = ask()
+	require.Error(t, err)
 }

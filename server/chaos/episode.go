@@ -34,6 +34,10 @@ var kinds = []struct {
 	{"cancel", cancels{}},
 	{"slow reader", slowReader{}},
 	{"weights", weights{}},
+	{"store update", storeUpdate{}},
+	{"store slow", storeSlow{}},
+	{"store gone", storeGone{}},
+	{"idle", idle{}},
 }
 
 // deadline is the time in which the server must have made a change: a poll, and loads on a

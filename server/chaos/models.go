@@ -19,6 +19,7 @@ type Model struct {
 	policy   string // of versions; "" is the newest one
 	settings string // further fields of the configuration
 	source   string // ensemble: the model that gives its answers their edition
+	remote   bool   // in the archive of the depot
 	// Still models are never touched: none of their requests may fail, and their latency is
 	// compared with that of the quiet time.
 	Still bool
@@ -48,12 +49,21 @@ func Models() []Model {
 		{Name: "sequence_direct", kind: "sequence", Versions: one, settings: "direct { }"},
 		{Name: "sequence_oldest", kind: "sequence", Versions: one, settings: "oldest { max_candidate_sequences: 8 }"},
 		{Name: "identity", kind: "identity", Versions: one},
+		{Name: "remote", kind: "onnx", Versions: one, remote: true},
 	}
 	return all
 }
 
 // isolatedProcess runs a model in a process of its own.
 const isolatedProcess = "parameters { key: \"isolation\" value { string_value: \"process\" } }\n"
+
+// folder returns the folder of a model below root.
+func (m *Model) folder(root string) string {
+	if m.remote {
+		return filepath.Join(root, "remote", m.Name)
+	}
+	return filepath.Join(root, "models", m.Name)
+}
 
 // ownProcess reports whether each version of the model has a process.
 func (m *Model) ownProcess() bool { return m.kind == "python" || m.settings == isolatedProcess }

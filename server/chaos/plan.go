@@ -42,11 +42,11 @@ func NewPlan(seed uint64, c Control, d time.Duration) Plan {
 	for _, k := range kinds {
 		var all []choice
 		for _, m := range Models() {
-			if !m.Still && k.applies(m, c) {
+			if !m.Still && suits(k.kind, m, c) {
 				all = append(all, choice{k.name, m.Name})
 			}
 		}
-		if k.applies(Model{}, c) {
+		if suits(k.kind, Model{}, c) {
 			all = append(all, choice{kind: k.name})
 		}
 		if len(all) > 0 {
@@ -54,7 +54,7 @@ func NewPlan(seed uint64, c Control, d time.Duration) Plan {
 			names = append(names, k.name)
 		}
 	}
-	mean := map[Control]time.Duration{Explicit: 300 * time.Millisecond, Poll: 600 * time.Millisecond}[c]
+	mean := map[Control]time.Duration{Explicit: 300 * time.Millisecond, Poll: 600 * time.Millisecond, Auto: 600 * time.Millisecond}[c]
 	for at := time.Duration(0); ; {
 		at += time.Duration(rng.Int64N(int64(2 * mean)))
 		all := choices[names[rng.IntN(len(names))]]
@@ -65,4 +65,21 @@ func NewPlan(seed uint64, c Control, d time.Duration) Plan {
 		}
 		p.Events = append(p.Events, e)
 	}
+}
+
+// suits reports whether a kind may be played with a model in a mode. What happens in a remote store, and to
+// models on demand, has kinds of its own: the others say more about files and loads by request.
+func suits(k kind, m Model, c Control) bool {
+	switch k.(type) {
+	case storeUpdate, storeSlow, storeGone, idle:
+	case same, cancels, slowReader, logSettings, traceSettings:
+		if m.remote {
+			return false
+		}
+	default:
+		if m.remote || c == Auto {
+			return false
+		}
+	}
+	return k.applies(m, c)
 }

@@ -20,6 +20,7 @@ type Report struct {
 	Latencies     []Latency // of the models that are never touched
 	Leaks         []string
 	Before, After Resources
+	Idle          [2]Baseline // the machine before and after, without requests
 }
 
 // Latency is the 99th percentile of a model's latency.
@@ -80,6 +81,7 @@ func (r *Report) String() string {
 	for _, l := range r.Latencies {
 		fmt.Fprintf(&b, "  %-16s p99 quiet %8v, under events %8v: %.2f times\n", l.Model, l.Quiet.Round(10*time.Microsecond), l.Busy.Round(10*time.Microsecond), l.Ratio())
 	}
+	fmt.Fprintf(&b, "p99 of untouched models: %s\n", r.Verdict())
 	fmt.Fprintf(&b, "before: %v\nafter:  %v\n", r.Before, r.After)
 	for _, e := range slices.Concat(r.Errors, r.Leaks) {
 		fmt.Fprintf(&b, "ERROR %s\n", e)

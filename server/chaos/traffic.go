@@ -83,6 +83,7 @@ type caller struct {
 func (c *caller) run(ctx, until context.Context) {
 	for until.Err() == nil {
 		switch {
+		case c.w.models[c.m.Name].resting.Load():
 		case c.m.kind == "repeat":
 			c.repeat(ctx)
 		case c.m.kind == "sequence":

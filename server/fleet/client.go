@@ -28,7 +28,11 @@ func (c *Controller) Load(ctx context.Context, name string, o infer.LoadOptions)
 	if c.writer != nil && len(o.Files) > 0 {
 		return status.New(status.InvalidArg, "the files of model '%s' cannot be written to the state %s", name, c.source.name())
 	}
-	defer c.turn.rlock()()
+	unlock, err := c.turn.rlock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := c.opts.Models.Load(ctx, name, o); err != nil || c.writer == nil {
 		return err
 	}
@@ -40,7 +44,11 @@ func (c *Controller) Unload(ctx context.Context, name string, dependents bool) e
 	if err := c.refuse(); err != nil {
 		return err
 	}
-	defer c.turn.rlock()()
+	unlock, err := c.turn.rlock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := c.opts.Models.Unload(ctx, name, dependents); err != nil || c.writer == nil {
 		return err
 	}
@@ -133,7 +141,11 @@ func (c *Controller) store(ctx context.Context, d *fleetstate.Document, text []b
 // Export returns a document of what the server serves: its models with what replaces their
 // configurations, traffic rules, and the settings of log and traces.
 func (c *Controller) Export(ctx context.Context) (*fleetstate.Document, error) {
-	defer c.turn.rlock()()
+	unlock, err := c.turn.rlock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	d := &fleetstate.Document{Models: map[string]fleetstate.Model{}}
 	if now := c.document.Load(); now != nil {
 		d.Generation, d.Required = now.Generation, now.Required
@@ -157,7 +169,6 @@ func (c *Controller) Export(ctx context.Context) (*fleetstate.Document, error) {
 		}
 		d.Models[m.Name] = entry
 	}
-	var err error
 	if d.Log, err = c.opts.Settings.Log(); err != nil {
 		d.Log = nil // the server's log cannot be changed
 	}

@@ -86,6 +86,7 @@ type Controller struct {
 	failures map[string]*failure
 	// resolved are the configurations that the versions of models stand for.
 	resolved map[string]*string
+	loads    loads
 	// applied are the entries of the models that were loaded for a document.
 	applied map[string]fleetstate.Model
 
@@ -95,7 +96,10 @@ type Controller struct {
 
 // New checks the options and returns a controller. It reads nothing.
 func New(o Options) (*Controller, error) {
-	c := &Controller{opts: o, failures: map[string]*failure{}, resolved: map[string]*string{}, applied: map[string]fleetstate.Model{}}
+	c := &Controller{
+		opts: o, loads: loads{all: map[string]*load{}},
+		failures: map[string]*failure{}, resolved: map[string]*string{}, applied: map[string]fleetstate.Model{},
+	}
 	if o.From == "" {
 		return c, nil
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"triton/pkg/fleetstate"
-	"triton/server/infer"
 )
 
 // The time after which a failed action is tried again doubles with each failure. A new document
@@ -29,6 +28,7 @@ type failure struct {
 // reconcile carries out the actions that are due, and returns the reasons of those that failed, now
 // or before.
 func (c *Controller) reconcile(ctx context.Context, d *fleetstate.Document) (failed []string) {
+	c.collect()
 	actions := c.plan(ctx, d)
 	var due []*Action
 	planned := map[string]bool{}
@@ -103,7 +103,7 @@ func (c *Controller) perform(ctx context.Context, d *fleetstate.Document, all []
 		if a.Error != "" {
 			return
 		}
-		if err := c.do(ctx, a); err != nil {
+		if err := c.do(ctx, d, a); err != nil {
 			a.Error = strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 		}
 	}
@@ -134,14 +134,14 @@ func (c *Controller) perform(ctx context.Context, d *fleetstate.Document, all []
 	}
 }
 
-func (c *Controller) do(ctx context.Context, a *Action) error {
+func (c *Controller) do(ctx context.Context, d *fleetstate.Document, a *Action) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	setting := map[string]json.RawMessage{a.name: a.value}
 	switch {
 	case a.Do == doLoad:
-		return leave(ctx, func() error { return c.opts.Models.Load(ctx, a.Model, infer.LoadOptions{Config: a.config}) })
+		return c.load(ctx, a, d.Models[a.Model])
 	case a.Do == doUnload:
 		return leave(ctx, func() error { return c.opts.Models.Unload(ctx, a.Model, false) })
 	case a.What == "traffic":

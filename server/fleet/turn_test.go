@@ -3,8 +3,10 @@ package fleet
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,5 +77,36 @@ func TestSlowLoadOfClient(t *testing.T) {
 		require.NoError(t, <-slow)
 		require.NoError(t, c.Sync(t.Context()))
 		require.Equal(t, "load quick, load slow", s.took())
+	})
+}
+
+// TestHungLoadOfController: a load of the controller that hangs holds up neither clients nor other models of
+// the document. It is not begun again, and when it ends the server is as the document says.
+func TestHungLoadOfController(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state")
+	put(t, file, `{"models":{"slow":{"revision":"1"}}}`)
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowServer{newFake(), make(chan struct{})}
+		c := s.controller(t, file)
+		looked := make(chan error, 1)
+		go func() { looked <- c.Sync(t.Context()) }()
+		synctest.Wait()
+		begin := time.Now()
+		require.NoError(t, c.Load(t.Context(), "quick", infer.LoadOptions{}))
+		require.LessOrEqual(t, time.Since(begin), loadWait+time.Second)
+		require.ErrorContains(t, <-looked, "load model 'slow' failed: it has not ended within 10s and goes on")
+		for range 5 {
+			time.Sleep(time.Minute)
+			require.ErrorContains(t, c.Sync(t.Context()), "goes on")
+			require.NoError(t, c.Load(t.Context(), "quick", infer.LoadOptions{}))
+		}
+		close(s.let)
+		synctest.Wait()
+		require.NoError(t, c.Sync(t.Context()))
+		require.Equal(t, 1, strings.Count(s.took(), "load slow"))
+		put(t, file, `{"models":{"slow":{"revision":"2"},"quick":{}}}`)
+		require.NoError(t, c.Sync(t.Context()))
+		require.True(t, strings.HasSuffix(s.took(), "load slow"), "its revision is known")
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // Drain stops accepting requests, waits for queued, running and kept ones, and closes the
@@ -15,7 +14,7 @@ import (
 // batches ends. Drain may then be called again. It then waits only for running batches,
 // and takes kept requests back when it closes their instances.
 func (g *Group) Drain(ctx context.Context) error {
-	g.drain.Do(func() { close(g.closing) })
+	g.drain.Do(g.members.close(g.closing))
 	g.source.Close()
 	if !g.wait(ctx) {
 		g.drainTimeout.Do(func() { close(g.drainTimedOut) })
@@ -62,7 +61,7 @@ func (g *Group) closeInstance(w *worker) (err error) {
 func (g *Group) closeAll() error {
 	g.close.Do(func() {
 		var errs []error
-		for _, w := range slices.Concat(g.workers, g.passive) {
+		for _, w := range g.members.all() {
 			w.stopWatching()
 			w.setState(Closed, "")
 			errs = append(errs, g.closeInstance(w))

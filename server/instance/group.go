@@ -6,12 +6,12 @@ package instance
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/infer"
 	"triton/server/scheduler"
@@ -34,6 +34,10 @@ type Options struct {
 	// Observer observes the batches; nil: none.
 	Observer scheduler.Observer
 	Log      *slog.Logger
+	// Occupy is called before an instance is created that a change of the instance groups adds, and
+	// Vacate when such an instance, or another one that a change removes, is closed; nil: nothing is.
+	Occupy func(slot int, at backend.Placement) error
+	Vacate func(slot int)
 	// WarmUp warms up each new instance before it serves; nil: none. It calls run, which
 	// runs requests in one batch and consumes the core's references.
 	WarmUp func(ctx context.Context, slot int, at backend.Placement, run func([]*infer.Request)) error
@@ -45,8 +49,9 @@ type Group struct {
 	source scheduler.Source
 	// releaser is the source if it is a Releaser.
 	releaser scheduler.Releaser
-	workers  []*worker
-	passive  []*worker // without a slot
+	members  members
+	// bySlot are the workers by the index of their slot.
+	bySlot atomic.Pointer[[]*worker]
 	// batchContext is the context of all batches. It ends when a drain times out. A batch
 	// that runs on a caller's goroutine has this context too: other callers' requests are
 	// in it, so the end of the caller's own context must not end it.
@@ -81,6 +86,10 @@ type worker struct {
 	// reason, and observers do not see them.
 	warmingUp bool
 
+	// removed is closed when a change of the instance groups removes the instance, left when it is
+	// closed for that.
+	removed, left chan struct{}
+
 	watching  sync.WaitGroup
 	stopWatch chan struct{}
 
@@ -105,15 +114,22 @@ func New(o Options) *Group {
 	g.batchContext, g.cancelBatches = context.WithCancel(context.Background())
 	g.releaser, _ = o.Source.(scheduler.Releaser)
 	for i, s := range o.Slots {
-		g.workers = append(g.workers, &worker{
-			group: g, at: o.Placements[i], slot: s,
-			stats: deviceStats(o.Stats, o.Placements[i]), executions: o.Stats.Instance(i),
-		})
+		g.members.workers = append(g.members.workers, g.newWorker(o.Placements[i], s))
 	}
 	for _, at := range o.Passive {
-		g.passive = append(g.passive, &worker{group: g, at: at})
+		g.members.passive = append(g.members.passive, g.newWorker(at, nil))
 	}
+	g.indexSlots()
 	return g
+}
+
+// newWorker returns a worker without an instance; slot is nil if it is passive.
+func (g *Group) newWorker(at backend.Placement, slot *scheduler.Slot) *worker {
+	w := &worker{group: g, at: at, slot: slot, removed: make(chan struct{}), left: make(chan struct{})}
+	if slot != nil {
+		w.stats, w.executions = deviceStats(g.opts.Stats, at), g.opts.Stats.Instance(slot.Index)
+	}
+	return w
 }
 
 // deviceStats returns the statistics of the device that an instance is on.
@@ -128,7 +144,7 @@ func deviceStats(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 // returns the slot in every case.
 func (g *Group) runInline(slot *scheduler.Slot, self *infer.Request) {
 	defer g.source.Done(slot)
-	g.run(g.batchContext, g.workers[slot.Index], self)
+	g.run(g.batchContext, (*g.bySlot.Load())[slot.Index], self)
 }
 
 // done records the end of a goroutine or of a kept request, which running counts.
@@ -182,7 +198,7 @@ func (g *Group) Ready() bool { return g.source.Alive() > 0 }
 
 // Processes returns the IDs of the processes that instances have of their own.
 func (g *Group) Processes() (all []int) {
-	for _, w := range slices.Concat(g.workers, g.passive) {
+	for _, w := range g.members.all() {
 		w.instanceMu.RLock() // so that it is not closed meanwhile
 		if p, ok := w.instance.(backend.ProcessOwner); ok {
 			if pid := p.Process(); pid != 0 {
@@ -194,6 +210,14 @@ func (g *Group) Processes() (all []int) {
 	return all
 }
 
+// InputPool returns the pool whose memory the model takes without a copy; nil: there is none.
+func (g *Group) InputPool() *tensor.Pool {
+	if m, ok := g.opts.Model.(backend.InputPooler); ok {
+		return m.InputPool()
+	}
+	return nil
+}
+
 // Memory returns the memory that the model and its instances report.
 func (g *Group) Memory() []backend.Memory {
 	var all []backend.Memory
@@ -203,7 +227,7 @@ func (g *Group) Memory() []backend.Memory {
 		}
 	}
 	add(g.opts.Model)
-	for _, w := range slices.Concat(g.workers, g.passive) {
+	for _, w := range g.members.all() {
 		w.instanceMu.RLock() // so that it is not closed meanwhile
 		add(w.instance)
 		w.instanceMu.RUnlock()

@@ -159,7 +159,7 @@ func abort(r *infer.Request, err error) {
 
 // abortKept answers the unanswered kept requests when a drain times out.
 func (g *Group) abortKept() {
-	for _, w := range g.workers {
+	for _, w := range g.members.all() {
 		w.kept.abort(scheduler.ErrStopping)
 	}
 }

@@ -14,11 +14,9 @@ import (
 // takes no requests. Broken instances are not asked; Ready accounts for them.
 func (g *Group) CheckReady() error {
 	var checks []func() error
-	for _, all := range [...][]*worker{g.workers, g.passive} {
-		for _, w := range all {
-			if c := w.checker(); c != nil {
-				checks = append(checks, func() error { return g.checkReady(w, c) })
-			}
+	for _, w := range g.members.current() {
+		if c := w.checker(); c != nil {
+			checks = append(checks, func() error { return g.checkReady(w, c) })
 		}
 	}
 	if len(checks) == 0 {

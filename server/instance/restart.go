@@ -27,7 +27,7 @@ func (w *worker) backOff() time.Duration {
 }
 
 // restart replaces the instance of a worker if it is broken. It returns false if it is not,
-// or when the group is drained. The worker's goroutine calls it when it holds the slot and
+// when the group is drained, or when the instance is removed. The worker's goroutine calls it when it holds the slot and
 // no batch runs.
 func (g *Group) restart(ctx context.Context, w *worker) bool {
 	w.life.Lock()
@@ -37,7 +37,7 @@ func (g *Group) restart(ctx context.Context, w *worker) bool {
 		return false
 	}
 	g.closeBroken(w)
-	for g.pause(w.backOff()) {
+	for g.pause(w, w.backOff()) {
 		w.setState(Restarting, "")
 		err := g.newInstance(ctx, w)
 		if err == nil {
@@ -92,17 +92,21 @@ func errBroken(r *infer.Request, name string) error {
 	return status.New(status.Unavailable, "%sinstance '%s' of model '%s' broke before it answered", r.Tag(), name, r.ModelName)
 }
 
-// pause waits for d. It returns false when the group is drained meanwhile.
-func (g *Group) pause(d time.Duration) bool {
+// pause waits for d. It returns false when the group is drained or the instance removed meanwhile.
+func (g *Group) pause(w *worker, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-g.closing:
 		return false
+	case <-w.removed:
+		return false
 	case <-t.C:
 	}
 	select {
 	case <-g.closing: // at the same moment
+		return false
+	case <-w.removed:
 		return false
 	default:
 		return true

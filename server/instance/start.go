@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"runtime/pprof"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,26 +19,36 @@ const maxParallelLoads = 4
 // Start creates the instances, warms them up and starts their goroutines. When one
 // instance cannot be created, all are closed, and the model too.
 func (g *Group) Start(ctx context.Context) error {
-	if len(g.workers) == 0 {
+	if len(g.members.workers) == 0 {
 		return errors.Join(status.New(status.InvalidArg,
 			"model '%s' has passive instances only: none of them takes requests", g.opts.Name), g.closeAll())
 	}
-	g.running.Store(int64(len(g.workers)))
-	g.goroutines.Store(int64(len(g.workers)))
-	making, mctx := errgroup.WithContext(ctx)
-	making.SetLimit(maxParallelLoads)
-	for _, w := range slices.Concat(g.workers, g.passive) {
-		making.Go(func() error { return g.newInstance(mctx, w) })
-	}
-	if err := making.Wait(); err != nil {
+	g.running.Store(int64(len(g.members.workers)))
+	g.goroutines.Store(int64(len(g.members.workers)))
+	if err := g.create(ctx, g.members.all()); err != nil {
 		return errors.Join(err, g.closeAll())
 	}
-	for _, w := range g.workers {
-		w.setState(Ready, "")
-		g.watch(w)
-		go g.serve(w)
+	for _, w := range g.members.workers {
+		g.begin(w)
 	}
 	return nil
+}
+
+// create creates the instances of workers, several at the same time.
+func (g *Group) create(ctx context.Context, all []*worker) error {
+	making, ctx := errgroup.WithContext(ctx)
+	making.SetLimit(maxParallelLoads)
+	for _, w := range all {
+		making.Go(func() error { return g.newInstance(ctx, w) })
+	}
+	return making.Wait()
+}
+
+// begin lets a worker serve, whose instance is created and warmed up.
+func (g *Group) begin(w *worker) {
+	w.setState(Ready, "")
+	g.watch(w)
+	go g.serve(w)
 }
 
 // newInstance creates an instance; a panic of the backend becomes an error.
@@ -78,14 +87,17 @@ func (g *Group) runWarmUp(ctx context.Context, w *worker, all []*infer.Request) 
 	g.run(ctx, w, nil)
 }
 
+// ended records the end of the goroutine of an instance.
+func (g *Group) ended() {
+	if g.goroutines.Add(-1) == 0 {
+		close(g.goroutinesDone)
+	}
+	g.done()
+}
+
 // serve runs the batches of an instance, on the instance's own goroutine.
 func (g *Group) serve(w *worker) {
-	defer func() {
-		if g.goroutines.Add(-1) == 0 {
-			close(g.goroutinesDone)
-		}
-		g.done()
-	}()
+	defer g.ended()
 	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 	pprof.Do(g.batchContext, labels, func(ctx context.Context) {
 		for again := true; again; again = g.restart(ctx, w) {
@@ -94,5 +106,6 @@ func (g *Group) serve(w *worker) {
 			}
 		}
 		g.waitKept(w)
+		g.leaveIfRemoved(w)
 	})
 }

@@ -15,7 +15,8 @@ import (
 //	Broken      the old one is closed, the back-off is over    Restarting
 //	Restarting  created and warmed up                          Ready
 //	Restarting  creation failed                                Broken
-//	any         the group is drained                           Closed
+//	any         the group is drained, or a change of the       Closed
+//	            instance groups removes it
 //
 // Only a Ready instance gets batches. docs/adr/0010-instance-life.md describes what
 // happens to the requests.
@@ -45,8 +46,9 @@ type Status struct {
 
 // Instances lists the instances that take requests, in the order of the configuration.
 func (g *Group) Instances() []Status {
-	all := make([]Status, len(g.workers))
-	for i, w := range g.workers {
+	workers := g.members.serving()
+	all := make([]Status, len(workers))
+	for i, w := range workers {
 		w.life.Lock()
 		all[i] = Status{Name: w.at.Name, State: w.life.state, Reason: w.life.reason, Restarts: w.life.restarts}
 		w.life.Unlock()

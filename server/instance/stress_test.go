@@ -108,12 +108,18 @@ func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faul
 	m, err := builtin.Fault{}.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	var gate scheduler.Gate
+	var shared *ratelimit.Gate
+	half := ratelimit.Instance{Needs: []ratelimit.Need{{Name: "R", Count: 1}}}
 	if limited {
-		half := ratelimit.Instance{Needs: []ratelimit.Need{{Name: "R", Count: 1}}}
-		gate, err = ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}}).Add(slices.Repeat([]ratelimit.Instance{half}, instances))
+		shared, err = ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}}).Add(slices.Repeat([]ratelimit.Instance{half}, instances))
 		require.NoError(t, err)
+		gate = shared
 	}
 	g, _ := group(t, cfg, m, instances, func(o *instance.Options) {
+		if limited {
+			o.Occupy = func(slot int, _ backend.Placement) error { return shared.Add(slot, half) }
+			o.Vacate = shared.Remove
+		}
 		o.Source, o.Slots = queue(cfg, instances, o.Stats, scheduler.NewPreciseAlarm(), func(o *scheduler.Options) { o.Gate = gate })
 	})
 	return g

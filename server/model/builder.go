@@ -128,8 +128,9 @@ func (b *Builder) Load(ctx context.Context, s Source) (*LoadedVersion, error) {
 	})
 }
 
-// ReplaceInstances makes a version that replaces old, which serves: it has new instances of the
-// same backend model. The backend model keeps its files, and the counters continue.
+// ReplaceInstances makes a version that replaces old, which serves, and differs from it in its instance
+// groups only. Instances that both have stay, with their queue and sequences. Those that are added are
+// created, and serve when Takeover is called.
 func (b *Builder) ReplaceInstances(ctx context.Context, s Source, old *LoadedVersion) (*LoadedVersion, error) {
 	s.Folder, s.Version = old.folder, filepath.Base(old.dir)
 	return b.build(s, func(v *LoadedVersion) error { return b.replaceInstances(ctx, v, old, s) })
@@ -150,7 +151,7 @@ func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedV
 	v := &LoadedVersion{
 		model: s.ID.Name, namespace: s.ID.Namespace, label: s.ID.String(), number: s.Number, versionText: strconv.FormatInt(s.Number, 10),
 		from: s.From, folder: s.Folder, dir: filepath.Join(s.Folder.Dir, s.Version),
-		times: s.Times, pool: b.opts.Pool, log: b.opts.Log, callsModels: &atomic.Bool{}, drained: make(chan struct{}),
+		times: s.Times, pool: b.opts.Pool, log: b.opts.Log, callsModels: &atomic.Bool{}, drained: make(chan struct{}), running: newRunning(),
 	}
 	begin := time.Now()
 	defer func() {

@@ -23,9 +23,9 @@ import (
 //	request -> cache -> length buckets -> admission -> queue or sequences -> instances
 //
 // loadEnsemble makes the chain of an ensemble: cache -> ensemble.
-func (b *Builder) startChain(ctx context.Context, v *LoadedVersion, placements []backend.Placement) error {
+func (b *Builder) startChain(ctx context.Context, v *LoadedVersion, m backend.Model, placements []backend.Placement) error {
 	run, passive := split(placements)
-	err := b.buildChain(ctx, v, run, passive)
+	err := b.buildChain(ctx, v, m, run, passive)
 	if err != nil {
 		v.samples.Close()
 		b.removeFromLimiter(v)
@@ -34,8 +34,8 @@ func (b *Builder) startChain(ctx context.Context, v *LoadedVersion, placements [
 }
 
 // buildChain makes the chain from its end, the instances, to its beginning.
-func (b *Builder) buildChain(ctx context.Context, v *LoadedVersion, run, passive []backend.Placement) error {
-	fail := func(err error) error { return errors.Join(err, v.backendModel.Close()) }
+func (b *Builder) buildChain(ctx context.Context, v *LoadedVersion, m backend.Model, run, passive []backend.Placement) error {
+	fail := func(err error) error { return errors.Join(err, m.Close()) }
 	if err := b.addToLimiter(v, run); err != nil {
 		return fail(err)
 	}
@@ -48,8 +48,9 @@ func (b *Builder) buildChain(ctx context.Context, v *LoadedVersion, run, passive
 		return fail(err)
 	}
 	v.group = instance.New(instance.Options{
-		Name: v.model, Version: v.versionText, Config: v.config, Model: v.backendModel, Placements: run, Passive: passive,
+		Name: v.model, Version: v.versionText, Config: v.config, Model: m, Placements: run, Passive: passive,
 		Source: source, Slots: slots, WarmUp: v.warmUp(v.samples), Observer: v.observer, Stats: v.stats, Log: v.log,
+		Occupy: b.occupy(v.running), Vacate: b.vacate(v.running),
 	})
 	v.runner = v.group
 	if v.estimate != nil {
@@ -107,7 +108,6 @@ func (b *Builder) newSequenceScheduler(v *LoadedVersion, n int) (scheduler.Sourc
 	o := sequence.Options{
 		Config: v.config, Slots: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.schedulerGate(),
 		HoldSlots: b.opts.Holds.Requests, HoldBacklog: b.opts.Holds.Backlog,
-		Previous: v.sequences,
 	}
 	states, err := implicit.New(implicit.Options{Config: v.config, Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log})
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 )
 
 // FinishSequences refuses new sequences. The channel is closed when the open ones are
-// finished; it is nil when the model keeps no sequences.
+// finished; it is nil when the model keeps no sequences, or when another version has them.
 func (v *LoadedVersion) FinishSequences() <-chan struct{} {
-	if v.sequences == nil {
+	if v.sequences == nil || v.replaced.Load() {
 		return nil
 	}
 	return v.sequences.Stop()
@@ -22,6 +22,7 @@ func (v *LoadedVersion) FinishSequences() <-chan struct{} {
 // then be called again.
 func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err error) {
 	v.Retire()
+	last := v.retire(v)
 	select {
 	case <-v.drained:
 	case <-ctx.Done():
@@ -29,42 +30,51 @@ func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err
 	if v.closed.Load() {
 		return true, nil
 	}
-	v.finishReplaced(ctx)
 	var times loadphase.Times
 	begin := time.Now()
 	times[loadphase.Drain] = begin.Sub(time.Unix(0, v.retiredAt.Load()))
-	if v.sequences != nil && !v.replaced {
-		v.sequences.ClosePrevious()
-	}
-	if err = v.runner.Drain(ctx); err != nil {
-		err = fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)
-		if ctx.Err() != nil {
-			return false, err
-		}
+	if closed, err = b.closeRunning(ctx, v, last); !closed {
+		return false, err
 	}
 	if v.closed.Swap(true) {
 		return true, err
 	}
-	v.samples.Close()
-	b.removeFromLimiter(v)
 	v.folder.Release()
 	times.Add(loadphase.Close, begin)
 	b.opts.Phases.Record(v.namespace, v.model, &times)
 	b.opts.Log.Debug(fmt.Sprintf("closed '%s' version %d: %s", v.label, v.number, &times))
-	if !v.replaced {
+	if !v.replaced.Load() {
 		b.opts.Log.Info(fmt.Sprintf("successfully unloaded '%s' version %d", v.label, v.number))
 	}
 	return true, err
 }
 
-// finishReplaced waits until the open sequences of a replaced version are finished, or until
-// ctx ends. They stay on the instances on which they began.
-func (v *LoadedVersion) finishReplaced(ctx context.Context) {
-	if !v.replaced || v.sequences == nil {
-		return
+// closeRunning closes what serves a version if no other version uses it.
+func (b *Builder) closeRunning(ctx context.Context, v *LoadedVersion, last bool) (closed bool, err error) {
+	fail := func(err error) error {
+		return fmt.Errorf("unloading '%s' version %d: %w", v.label, v.number, err)
 	}
-	select {
-	case <-v.sequences.Stop():
-	case <-ctx.Done():
+	if !last {
+		select {
+		case <-v.drained:
+		default:
+			return false, fail(context.Cause(ctx))
+		}
+		v.leave(v)
+		return true, v.resizing.abandon()
 	}
+	if err = v.resizing.abandon(); err != nil {
+		b.opts.Log.Error("closing added instances", "model", v.label, "version", v.number, "error", err)
+	}
+	if err = v.runner.Drain(ctx); err != nil {
+		err = fail(err)
+		if ctx.Err() != nil {
+			return false, err
+		}
+	}
+	v.cleanUp.Do(func() {
+		v.samples.Close()
+		b.removeFromLimiter(v)
+	})
+	return true, err
 }

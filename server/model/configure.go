@@ -63,31 +63,25 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 	if err != nil {
 		return err
 	}
-	v.backendModel = newSharedModel(chosen.Backend, m)
-	return b.startChain(ctx, v, placements)
+	v.backend = chosen.Backend
+	return b.startChain(ctx, v, m, placements)
 }
 
-// replaceInstances completes a version with new instances of the backend model of old, which
-// serves.
+// replaceInstances completes a version that has the instances of old, which serves, and those that its
+// configuration adds.
 func (b *Builder) replaceInstances(ctx context.Context, v, old *LoadedVersion, s Source) error {
 	config := *s.Config
 	config.ModelConfig = proto.CloneOf(old.config)
 	config.InstanceGroup = proto.CloneOf(s.Config.ModelConfig).InstanceGroup
 	config.VersionPolicy = s.Config.VersionPolicy
-	if err := b.completeInstanceGroups(old.backendModel.backend, &config); err != nil {
+	if err := b.completeInstanceGroups(old.backend, &config); err != nil {
 		return err
 	}
 	v.config, v.labels, v.check, v.metadata, v.stats = config.ModelConfig, old.labels, old.check, old.metadata, old.stats
-	v.extensions, v.sequences, v.fingerprint = old.extensions, old.sequences, old.fingerprint
+	v.extensions, v.running, v.fingerprint = old.extensions, old.running, old.fingerprint
 	v.callsModels = old.callsModels
-	placements, err := b.placements(v.config)
-	if err != nil {
-		return err
-	}
 	defer v.addCreate(time.Now())
-	old.backendModel.refs.Add(1)
-	v.backendModel = old.backendModel
-	return b.startChain(ctx, v, placements)
+	return b.resize(ctx, v, old, v.config)
 }
 
 // addCreate adds the time since begin to the creation, except for that of the warm-up.

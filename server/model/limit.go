@@ -17,15 +17,21 @@ func (b *Builder) addToLimiter(v *LoadedVersion, placements []backend.Placement)
 	}
 	all := make([]ratelimit.Instance, len(placements))
 	for i, at := range placements {
-		limit := at.Group.GetRateLimiter()
-		all[i] = ratelimit.Instance{Device: at.Device, Priority: limit.GetPriority()}
-		for _, n := range limit.GetResources() {
-			all[i].Needs = append(all[i].Needs, ratelimit.Need{Name: n.GetName(), Count: uint64(n.GetCount()), Global: n.GetGlobal()})
-		}
+		all[i] = limited(at)
 	}
 	v.gate, err = b.opts.Limiter.Add(all)
 	b.logResources()
 	return err
+}
+
+// limited describes an instance to the rate limiter.
+func limited(at backend.Placement) ratelimit.Instance {
+	limit := at.Group.GetRateLimiter()
+	in := ratelimit.Instance{Device: at.Device, Priority: limit.GetPriority()}
+	for _, n := range limit.GetResources() {
+		in.Needs = append(in.Needs, ratelimit.Need{Name: n.GetName(), Count: uint64(n.GetCount()), Global: n.GetGlobal()})
+	}
+	return in
 }
 
 // removeFromLimiter releases a version's resources, once its instances are closed.

@@ -55,7 +55,7 @@ func (v *LoadedVersion) otherRefs() int64 {
 // those are more.
 func (v *LoadedVersion) InFlight() int64 {
 	n := v.otherRefs()
-	if v.sequences != nil {
+	if v.sequences != nil && !v.replaced.Load() {
 		n = max(n, int64(v.sequences.SlotsInUse()))
 	}
 	return n

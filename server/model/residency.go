@@ -49,7 +49,7 @@ func (v *LoadedVersion) Residency() extension.Residency { return v.extensions.Re
 
 // Memory returns the memory that the backend reports.
 func (v *LoadedVersion) Memory() []backend.Memory {
-	if v.group == nil {
+	if v.group == nil || v.replaced.Load() { // its successor reports it
 		return nil
 	}
 	return v.group.Memory()

@@ -9,7 +9,7 @@ import (
 )
 
 func idleVersion() *LoadedVersion {
-	v := &LoadedVersion{drained: make(chan struct{})}
+	v := &LoadedVersion{drained: make(chan struct{}), running: newRunning()}
 	v.refs.Store(1)
 	return v
 }

@@ -7,18 +7,12 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/tensor"
-	"triton/server/admission"
 	"triton/server/infer"
-	"triton/server/instance"
 	"triton/server/loadphase"
 	"triton/server/model/fingerprint"
-	"triton/server/ratelimit"
-	"triton/server/scheduler"
-	"triton/server/scheduler/sequence"
 	"triton/server/stats"
 	"triton/server/store"
 	"triton/server/validation"
-	"triton/server/warmup"
 )
 
 // LoadedVersion is one loaded version of a model. Everything but the counters is fixed
@@ -37,40 +31,26 @@ type LoadedVersion struct {
 	composing   []*LoadedVersion // of an ensemble: the versions that its steps used when it was loaded
 	steps       *stepModels      // of an ensemble: finds the models of its steps
 
-	config       *inferencepb.ModelConfig
-	extensions   extension.Settings
-	metadata     *inferencepb.ModelMetadataResponse
-	labels       map[string][]string
-	check        *validation.Checker
-	pool         *tensor.Pool
-	log          *slog.Logger
-	stats        *stats.Model
-	backendModel *sharedModel // nil for an ensemble
-	// runner runs the requests that passed the checks. It ends in group, unless the version
-	// is an ensemble: then group is nil.
-	runner infer.Runner
-	group  *instance.Group
-	// observer observes the batches; nil: nothing does. estimate is what admission control
-	// has learned from them; nil without admission control.
-	observer scheduler.Observer
-	estimate *admission.Estimate
-	queue    admission.Queue
-	gate     *ratelimit.Gate // nil without a rate limiter
-	samples  *warmup.Plan    // requests that new instances run first; nil: none
-	// sequences is the scheduler of a model with sequence batching, else nil.
-	sequences *sequence.Source
+	config     *inferencepb.ModelConfig
+	extensions extension.Settings
+	metadata   *inferencepb.ModelMetadataResponse
+	labels     map[string][]string
+	check      *validation.Checker
+	pool       *tensor.Pool
+	log        *slog.Logger
+	stats      *stats.Model
+	*running
+	resizing resizing
 	// loadSeconds is how long the load took.
 	loadSeconds float64
-	// times are those of the load. warmUpTime is that of the instance that took longest.
-	times      loadphase.Times
-	warmUpTime atomic.Int64
+	times       loadphase.Times // of the load
 	// retiredAt is when the version was taken out of service, in Unix nanoseconds.
 	retiredAt atomic.Int64
 	// callsModels reports whether the backend's model calls other models. Versions that share the
 	// backend's model share it too.
 	callsModels *atomic.Bool
-	// replaced reports whether another version uses the backend's model from now on.
-	replaced bool
+	// replaced reports whether another version uses its instances from now on.
+	replaced atomic.Bool
 
 	// refs counts requests plus one for the repository; at zero the version
 	// can be closed.
@@ -89,10 +69,6 @@ var (
 	_ infer.InputPooler = (*LoadedVersion)(nil)
 )
 
-// Replace records that another version uses the backend's model from now on. It is called
-// before Retire.
-func (v *LoadedVersion) Replace() { v.replaced = true }
-
 // Label returns the model's name in the log.
 func (v *LoadedVersion) Label() string { return v.label }
 
@@ -107,10 +83,10 @@ func (v *LoadedVersion) Stats() *stats.Model { return v.stats }
 
 // InputPool implements infer.InputPooler. A response cache reads the inputs itself.
 func (v *LoadedVersion) InputPool() *tensor.Pool {
-	if v.backendModel == nil || v.config.GetResponseCache().GetEnable() {
+	if v.group == nil || v.config.GetResponseCache().GetEnable() {
 		return nil
 	}
-	return v.backendModel.inputPool()
+	return v.group.InputPool()
 }
 
 // Ready reports whether the version has an instance that works.

@@ -14,7 +14,7 @@ import (
 // use a slot.
 type Gate struct {
 	limiter *Limiter
-	slots   []*slot
+	slots   atomic.Pointer[[]*slot] // by index, nil where none is; replaced under the limiter's lock
 	abort   sync.Once
 	aborted chan struct{}
 }
@@ -59,7 +59,7 @@ func (g *Gate) Acquire(i int) bool {
 // Wait is Acquire with a context. It returns the cause of ctx when ctx ends, and
 // context.Canceled after Abort.
 func (g *Gate) Wait(ctx context.Context, i int) error {
-	s := g.slots[i]
+	s := g.slot(i)
 	g.stage(s)
 	select {
 	case <-s.granted:
@@ -114,7 +114,7 @@ func (g *Gate) cancelWait(s *slot) {
 
 // Release releases a grant. If ran is set, the slot has run once more.
 func (g *Gate) Release(i int, ran bool) {
-	s, l := g.slots[i], g.limiter
+	s, l := g.slot(i), g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.running {
@@ -124,7 +124,7 @@ func (g *Gate) Release(i int, ran bool) {
 }
 
 // Weight returns how often a slot has run, times its priority.
-func (g *Gate) Weight(i int) uint64 { return g.slots[i].currentWeight() }
+func (g *Gate) Weight(i int) uint64 { return g.slot(i).currentWeight() }
 
 func (s *slot) currentWeight() uint64 { return s.runs.Load() * s.priority }
 
@@ -137,17 +137,21 @@ func (g *Gate) Close() {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range g.slots {
-		if s.running {
-			s.release(false)
-		}
-		if s.index >= 0 {
-			heap.Remove(&l.staged, s.index)
-		}
+	for s := range g.all() {
+		l.withdraw(s)
 	}
 	l.gates = slices.DeleteFunc(l.gates, func(o *Gate) bool { return o == g })
-	l.resizePools()
-	l.grantNext()
+	l.changed()
+}
+
+// withdraw releases the grant of a slot, or ends its wait.
+func (l *Limiter) withdraw(s *slot) {
+	if s.running {
+		s.release(false)
+	}
+	if s.index >= 0 {
+		heap.Remove(&l.staged, s.index)
+	}
 }
 
 // release returns the resources of a running slot.

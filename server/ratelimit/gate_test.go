@@ -288,3 +288,39 @@ func TestAPoolGrows(t *testing.T) {
 		large.Close()
 	})
 }
+
+// Instances are added to a version and removed from it while its others run. The pools follow.
+func TestInstancesOfAVersionComeAndGo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(nil)
+		g := add(t, l, one(1, need("R1", 2)))
+		require.True(t, g.Acquire(0))
+		larger := one(1, need("R1", 8))[0]
+		require.NoError(t, g.Add(1, larger))
+		require.Contains(t, l.String(), "Resource: R1\t Count: 8")
+		granted := make(chan bool)
+		go func() { granted <- g.Acquire(1) }()
+		synctest.Wait()
+		require.Empty(t, granted, "the other one still has a part of it")
+		g.Release(0, true)
+		require.True(t, <-granted)
+		g.Release(1, true)
+		g.Remove(0)
+		require.NoError(t, g.Add(0, one(1, need("R1", 3))[0]), "the slot is used again")
+		g.Remove(1)
+		require.Contains(t, l.String(), "Resource: R1\t Count: 3")
+		require.ErrorContains(t, g.Add(1, one(1, shared("R1", 1))[0]), "both global and device-specific")
+		require.True(t, g.Acquire(0))
+		g.Close()
+		require.NotContains(t, l.String(), "R1")
+	})
+}
+
+// Configured amounts bound an added instance as they bound those of a load.
+func TestAnAddedInstanceNeedsTooMuch(t *testing.T) {
+	t.Parallel()
+	g := add(t, ratelimit.New([]ratelimit.Resource{{"R1", 10, ratelimit.AllDevices}}), one(1, need("R1", 2)))
+	require.ErrorContains(t, g.Add(1, one(1, need("R1", 32))[0]), `Resource count for "R1" is limited to 10`)
+	require.True(t, g.Acquire(0))
+}

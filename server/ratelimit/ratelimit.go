@@ -97,22 +97,14 @@ func (l *Limiter) Add(instances []Instance) (*Gate, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g := &Gate{limiter: l, aborted: make(chan struct{})}
-	for _, in := range instances {
-		s := &slot{demands: demands(in), priority: uint64(max(in.Priority, 1)), granted: make(chan struct{}, 1), index: -1}
-		if err := l.check(g, s); err != nil {
+	g.slots.Store(&[]*slot{})
+	for i, in := range instances {
+		if err := g.put(i, in); err != nil {
 			return nil, err
 		}
-		s.runs.Store(initialRuns)
-		g.slots = append(g.slots, s)
 	}
 	l.gates = append(l.gates, g)
-	l.resizePools()
-	for _, s := range g.slots {
-		for i := range s.demands {
-			s.demands[i].pool = l.pools[s.demands[i].key]
-		}
-	}
-	l.grantNext() // pools may have grown
+	l.changed()
 	return g, nil
 }
 
@@ -145,7 +137,7 @@ func (l *Limiter) check(g *Gate, s *slot) error {
 		}
 	}
 	for _, d := range s.demands {
-		if l.conflicts(d.key, s) || slices.ContainsFunc(g.slots, func(o *slot) bool { return o.conflicts(d.key) }) {
+		if l.conflicts(d.key, s) || g.conflicts(d.key) {
 			return status.New(status.InvalidArg,
 				"Resource \"%s\" is present as both global and device-specific resource in the model configuration.", d.name)
 		}
@@ -175,12 +167,25 @@ func (l *Limiter) configuredCount(k key) uint64 {
 	return n
 }
 
+// changed adapts the pools to the loaded instances, and grants what they allow.
+func (l *Limiter) changed() {
+	l.resizePools()
+	for _, g := range l.gates {
+		for s := range g.all() {
+			for i := range s.demands {
+				s.demands[i].pool = l.pools[s.demands[i].key]
+			}
+		}
+	}
+	l.grantNext() // pools may have grown
+}
+
 // resizePools sets the size of every pool from the loaded instances, and removes unused
 // pools.
 func (l *Limiter) resizePools() {
 	sizes := map[key]uint64{}
 	for _, g := range l.gates {
-		for _, s := range g.slots {
+		for s := range g.all() {
 			for _, d := range s.demands {
 				sizes[d.key] = max(sizes[d.key], d.count)
 			}

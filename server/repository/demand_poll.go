@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -18,28 +17,50 @@ import (
 // out if there are others.
 func completeView(f *plan.Finding) (store.Stamp, bool) { return settle.Complete(f.Stamp), true }
 
-// pollOnDemand loads the loaded models again whose files have changed and stand still, and unloads
+// onDemand loads the loaded models again whose files have changed and stand still, and unloads
 // the removed ones. Each model is an operation of its own, because requests load and unload others
 // meanwhile.
-func (r *Repository) pollOnDemand(
-	ctx context.Context, l *layout.Listing, removed []store.ID, retry bool, waits map[store.ID]*settle.Wait,
-) error {
-	defer r.demand.Changed()
-	var errs []error
+func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.ID, retry bool, waits map[store.ID]*settle.Wait) error {
+	r := p.r
 	for _, id := range removed {
-		errs = append(errs, r.unload(ctx, id.Name, false))
+		p.update(id, func() {
+			if err := r.unload(p.ctx, id.Name, false); err != nil {
+				r.opts.Log.Error("unloading a model that the repository no longer has", "model", id, "error", err)
+			}
+		})
 	}
 	see := r.pollView(retry, waits)
 	for _, id := range slices.SortedFunc(maps.Keys(r.known()), store.Compare) {
 		if m := l.Model(id); m != nil && !m.Ambiguous && r.changed(ctx, l, m, see) {
-			o := infer.LoadOptions{Config: r.overrideOf(id)}
-			_ = r.loadFor(ctx, desired.ByDemand, id.Name, o, r.reloadView(id, waits)) // the log has the error
+			p.update(id, func() {
+				o := infer.LoadOptions{Config: r.overrideOf(id)}
+				_ = r.loadFor(p.ctx, desired.ByDemand, id.Name, o, r.reloadView(id)) // the log has the error
+			})
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-	return errors.Join(errs...)
+	r.demand.Changed()
+	return nil
+}
+
+// update changes one model, unless an earlier poll still does: then a later one does.
+func (p *poll) update(id store.ID, do func()) {
+	r := p.r
+	if _, busy := r.updating.LoadOrStore(id, true); busy {
+		delete(r.tried, id)
+		r.missed.Store(true)
+		return
+	}
+	started := p.begin(func() {
+		defer r.demand.Changed()
+		defer r.updating.Delete(id)
+		do()
+	})
+	if !started {
+		r.updating.Delete(id)
+	}
 }
 
 // changed reports whether a poll is to load a loaded model again. The next request loads a model
@@ -65,8 +86,12 @@ func (r *Repository) changed(ctx context.Context, l *layout.Listing, m *store.Mo
 // reloadView returns the view of a poll that loads a model again. The model may have been unloaded
 // to make room since: then it stays unloaded. The models of its steps that are not loaded are loaded
 // as for a request.
-func (r *Repository) reloadView(id store.ID, waits map[store.ID]*settle.Wait) view {
-	settled := r.settledView(waits)
+func (r *Repository) reloadView(id store.ID) view {
+	settled := func(f *plan.Finding) (store.Stamp, bool) {
+		r.polling.Lock()
+		defer r.polling.Unlock()
+		return r.settledView(map[store.ID]*settle.Wait{})(f)
+	}
 	return func(f *plan.Finding) (store.Stamp, bool) {
 		switch serves := r.actual.Snapshot().Model(f.ID).Newest() != nil; {
 		case serves:

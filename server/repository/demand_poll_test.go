@@ -65,7 +65,7 @@ func TestPollOnDemandFailure(t *testing.T) {
 	fails := identity + `parameters { key: "fail_load" value { string_value: "1" } }`
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a/config.pbtxt"), []byte(fails), 0o600))
 	for range 3 {
-		require.NoError(t, r.pollSafely(t.Context(), false))
+		require.NoError(t, r.pollSafely(t.Context(), pollOptions{wait: true}))
 	}
 	require.EqualValues(t, 2, loadsOf(&loads, "a"))
 	require.Contains(t, indexOf(r), "a 1 READY version 1 failed: Internal: no luck; version 1 serves as before")

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -73,7 +74,25 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 	for _, v := range retired {
 		r.retire(c.ID(), v)
 	}
+	if failed == nil {
+		r.waitSurplus(jobs)
+	}
 	return failed
+}
+
+// surplusWait bounds how long a load waits until the instances that it made superfluous are closed, which
+// Triton's load waits for. What still runs on them goes on after that.
+const surplusWait = 5 * time.Second
+
+// waitSurplus waits for the instances that a load of new instance groups has made superfluous.
+func (r *Repository) waitSurplus(jobs []*job) {
+	ctx, cancel := context.WithTimeout(r.life, surplusWait)
+	defer cancel()
+	for _, j := range jobs {
+		if j.Do == plan.ReplaceInstances {
+			j.version.WaitSurplus(ctx)
+		}
+	}
 }
 
 // failure returns the errors of all jobs as one; nil when none failed.
@@ -129,7 +148,7 @@ func publish(m *actual.Model, jobs []*job) (retired []*model.LoadedVersion) {
 		}
 		if j.old != nil {
 			if j.Do == plan.ReplaceInstances {
-				j.old.Replace()
+				j.version.Takeover(j.old)
 			}
 			retired = append(retired, j.old)
 		}

@@ -21,7 +21,7 @@ const (
 )
 
 // Keep polls until ctx ends: in each interval, soon after a change in a local folder, and when what a
-// poll waited for stands still. What failed to load, and did not change, is loaded again by the polls of
+// poll waited for stands still. It does not wait for the loads of a poll. What failed to load, and did not change, is loaded again by the polls of
 // the interval only. report is called with the error of a poll.
 func (r *Repository) Keep(ctx context.Context, every time.Duration, report func(error)) {
 	folders := func() []string { return nil }
@@ -43,13 +43,16 @@ func (r *Repository) Keep(ctx context.Context, every time.Duration, report func(
 		case <-w.Changed():
 			soon.set(latest(time.Now().Add(pollDelay), last.Add(max(r.settling.Time/2, minPollGap))))
 			continue
+		case <-r.again:
+			soon.set(last.Add(pollDelay))
+			continue
 		case <-soon.timer.C:
 			soon.at = time.Time{}
 		case <-tick.C:
 			interval = true
 		}
 		w.Follow(folders()) // first: what changes from now on is told
-		if err := r.pollSafely(ctx, interval); err != nil && ctx.Err() == nil {
+		if err := r.pollSafely(ctx, pollOptions{retry: interval}); err != nil && ctx.Err() == nil {
 			report(err)
 		}
 		last = time.Now()

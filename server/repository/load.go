@@ -118,6 +118,7 @@ func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job,
 		return
 	}
 	defer r.progress.begin(c.ID(), j.Number)()
+	defer r.tellIfSlow(c.ID(), j.Number, p)()
 	j.err = r.retry(ctx, func() (err error) {
 		j.version, err = r.build(ctx, c, j, composing)
 		return err

@@ -36,6 +36,7 @@ func (r *Repository) annotate(id store.ID, m *actual.Model, entries []*inference
 
 // notes returns what the index says about a model besides the states of its versions.
 func (r *Repository) notes(id store.ID, m *actual.Model) (all []string) {
+	all = r.progress.slow(id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ready := m.Ready(); len(ready) > 0 {

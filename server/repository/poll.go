@@ -2,10 +2,12 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"triton/pkg/status"
@@ -22,12 +24,17 @@ import (
 // logged, and tried again by the next poll. If the store cannot be listed, Poll changes nothing and
 // returns the error.
 func (r *Repository) Poll(ctx context.Context) error {
-	return r.pollSafely(ctx, true)
+	return r.pollSafely(ctx, pollOptions{retry: true, wait: true})
 }
 
-// pollSafely polls once. Without retry it does not load again what failed and has not changed since. A
-// panic becomes an error.
-func (r *Repository) pollSafely(ctx context.Context, retry bool) error {
+// pollOptions configure a poll.
+type pollOptions struct {
+	retry bool // load again what failed and has not changed since
+	wait  bool // for the loads, which otherwise go on after the poll
+}
+
+// pollSafely polls once. A panic becomes an error.
+func (r *Repository) pollSafely(ctx context.Context, o pollOptions) error {
 	if !r.polls() {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
@@ -38,7 +45,7 @@ func (r *Repository) pollSafely(ctx context.Context, retry bool) error {
 				err = status.New(status.Internal, "the poll panicked: %v", p)
 			}
 		}()
-		return r.poll(ctx, retry)
+		return r.poll(ctx, o)
 	})
 }
 
@@ -47,29 +54,42 @@ func (r *Repository) polls() bool {
 	return r.opts.Control == ControlPoll || r.opts.Control == ControlAuto
 }
 
-func (r *Repository) poll(ctx context.Context, retry bool) error {
+func (r *Repository) poll(ctx context.Context, o pollOptions) error {
+	loads, err := r.beginPoll(ctx, o)
+	if o.wait {
+		loads.Wait()
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// beginPoll compares the store with the loaded models and begins the changes. It returns their ends.
+func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.WaitGroup, err error) {
 	r.polling.Lock()
 	defer r.polling.Unlock()
+	loads = &sync.WaitGroup{}
 	l := r.list(ctx)
 	defer l.Release()
 	if l.Err != nil {
-		return l.Err
+		return loads, l.Err
 	}
 	waits := map[store.ID]*settle.Wait{}
-	removed := r.gone(l, waits)
-	var err error
-	if r.demand != nil {
-		err = r.pollOnDemand(ctx, l, removed, retry, waits)
-	} else {
-		r.reconcile(ctx, l, edit{by: desired.ByPoll, added: allFindings(l), removed: removed, view: r.pollView(retry, waits)})
+	p := poll{r: r, loads: loads, ctx: ctx}
+	if !o.wait {
+		p.ctx = r.life
 	}
+	removed := r.gone(l, waits)
 	for _, id := range removed {
 		delete(r.tried, id)
+	}
+	if r.demand != nil {
+		err = p.onDemand(ctx, l, removed, o.retry, waits)
+	} else {
+		p.changes(r.survey(ctx, l, edit{by: desired.ByPoll, added: allFindings(l), view: r.pollView(o.retry, waits)}), removed)
 	}
 	r.mu.Lock()
 	r.waits = waits
 	r.mu.Unlock()
-	return err
+	return loads, err
 }
 
 // pollView returns the view of a poll: what stands still and, without retry, was not tried before.

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -48,6 +49,33 @@ func (p *progress) begin(id store.ID, number int64) (end func()) {
 		defer p.mu.Unlock()
 		delete(p.loading, v)
 	}
+}
+
+// slowLoad is how long a load takes before it is told in the log and the index, and no longer counts for
+// LoadThreads: if it hangs, the others go on.
+const slowLoad = time.Minute
+
+// tellIfSlow logs that a load takes long, if it does before the returned function is called.
+func (r *Repository) tellIfSlow(id store.ID, number int64, p *place) (end func()) {
+	t := time.AfterFunc(slowLoad, func() {
+		p.release()
+		r.opts.Log.Warn(fmt.Sprintf("model '%s' version %d has been loading for %v; what serves is not affected, and other models load meanwhile",
+			id, number, slowLoad))
+	})
+	return func() { t.Stop() }
+}
+
+// slow describes the loads of a model that take long; empty if none does.
+func (p *progress) slow(id store.ID) (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for v, since := range p.loading {
+		if took := time.Since(since); v.id == id && took >= slowLoad {
+			all = append(all, fmt.Sprintf("version %d has been loading for %v", v.number, took.Round(time.Second)))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // report returns the time of the start and the versions that load, the oldest load first. activity returns

@@ -39,12 +39,17 @@ type result struct {
 // reconcile edits the desired state, and brings the actual state of the edited models and of
 // the ensembles that need them to it. The caller has locked their names.
 func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
-	found := r.survey(ctx, l, e)
+	return r.carryOut(ctx, r.survey(ctx, l, e), e.removed, e.dependents)
+}
+
+// carryOut edits the desired state by what an operation has found, and carries out the plan that follows
+// from it.
+func (r *Repository) carryOut(ctx context.Context, found []plan.Finding, removed []store.ID, dependents bool) result {
 	for _, f := range found {
 		r.warnNoEffect(f.Content)
 	}
 	r.mu.Lock()
-	removed := r.desired.Remove(e.removed, e.dependents)
+	removed = r.desired.Remove(removed, dependents)
 	for _, id := range removed {
 		delete(r.refused, id)
 	}

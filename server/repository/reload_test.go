@@ -165,17 +165,28 @@ func TestConflicts(t *testing.T) {
 	require.Equal(t, "m:1 UNAVAILABLE unloaded, n:1 UNAVAILABLE unloaded", states(r))
 }
 
-// TestRegroup: other instances only, the model and the counters stay.
+// TestRegroup: with other instance groups only, the model, the counters and the instances that both
+// have stay. A load returns when the superfluous ones are closed, as NVIDIA's does.
 func TestRegroup(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"m/config.pbtxt": strings.Replace(identity, "identity", "odd", 1), "m/1/": ""})
-	var loads, instances atomic.Int32
+	var loads, instances, closed, models atomic.Int32
+	var fails atomic.Bool
 	r, out, err := open(t, func(o *Options) {
 		explicit(o)
 		o.Startup = []string{"*"}
 		o.Backends["odd"] = backendtest.Func(func(_ context.Context, s backend.Spec) (backend.Model, error) {
 			loads.Add(1)
-			return &backendtest.Model{Spec: s, Make: func(int, backend.Placement) error { instances.Add(1); return nil }}, nil
+			return &backendtest.Model{
+				Spec: s, InstanceClosing: func() { closed.Add(1) }, Closing: func() { models.Add(1) },
+				Make: func(int, backend.Placement) error {
+					if fails.Load() {
+						return backendtest.ErrFault
+					}
+					instances.Add(1)
+					return nil
+				},
+			}, nil
 		})
 	}, dir)
 	require.NoError(t, err)
@@ -189,7 +200,8 @@ func TestRegroup(t *testing.T) {
 		`"instance_group":[{"count":3}]}`
 	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &three}))
 	require.EqualValues(t, 1, loads.Load())
-	require.EqualValues(t, 4, instances.Load())
+	require.EqualValues(t, 3, instances.Load(), "two are added")
+	require.Zero(t, closed.Load())
 	waitClosed(t, r)
 	require.NotContains(t, out.messages(), "unloaded")
 	s, err := r.Statistics("m", "")
@@ -197,8 +209,28 @@ func TestRegroup(t *testing.T) {
 	require.EqualValues(t, 1, s.ModelStats[0].InferenceCount)
 	m, err = r.Model("m", "")
 	require.NoError(t, err)
-	defer m.Release()
 	require.EqualValues(t, 3, m.Config().GetInstanceGroup()[0].GetCount())
+	m.Release()
+
+	fails.Store(true)
+	five := strings.Replace(three, `"count":3`, `"count":5`, 1)
+	require.Error(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &five}))
+	require.Zero(t, closed.Load(), "the three serve on")
+	one := strings.Replace(three, `"count":3`, `"count":1`, 1)
+	require.NoError(t, r.Load(t.Context(), "m", infer.LoadOptions{Config: &one}))
+	require.EqualValues(t, 2, closed.Load(), "when the load returns")
+	m, err = r.Model("m", "")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, m.Config().GetInstanceGroup()[0].GetCount())
+	resp, err = inferOnce(t, m)
+	require.NoError(t, err)
+	resp.Release()
+	m.Release()
+	require.NoError(t, r.Unload(t.Context(), "m", false))
+	waitClosed(t, r)
+	require.EqualValues(t, 3, closed.Load())
+	require.EqualValues(t, 1, models.Load())
+	require.EqualValues(t, 1, loads.Load())
 }
 
 // TestFilesWithTheSameConfiguration: new files are loaded even when nothing

@@ -119,6 +119,11 @@ type Repository struct {
 	// settling is what polls wait for. tried are the stamps of the contents that polls tried to load.
 	settling settle.Tracker
 	tried    map[store.ID]store.Stamp
+	// missed reports that a poll has left changes to a later one, because the models were being
+	// loaded; again then tells Keep that a load has ended.
+	missed   atomic.Bool
+	again    chan struct{}
+	updating sync.Map // the models that polls on demand are changing, by store.ID
 	reader   layout.Reader
 	paths    *store.Paths                  // the reader's store if it is made of Paths, else nil
 	listed   atomic.Pointer[[]store.Model] // by the last listing without error
@@ -160,6 +165,7 @@ func New(o Options) *Repository {
 		refused:  map[store.ID]error{},
 		waits:    map[store.ID]*settle.Wait{},
 		tried:    map[store.ID]store.Stamp{},
+		again:    make(chan struct{}, 1),
 		retiring: map[*model.LoadedVersion]store.ID{},
 		tasks:    tasks{empty: make(chan struct{})},
 	}

@@ -37,7 +37,7 @@ func (q *Queue) Retire(s *Slot) {
 func (q *Queue) Restore(s *Slot) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if s.retired {
+	if s.retired && !s.removed {
 		s.retired = false
 		q.mu.alive++
 	}

@@ -10,12 +10,15 @@ type Slot struct {
 	// Batch is the batch to run; the holder of the slot owns it.
 	Batch infer.Batch
 	Why   stats.CloseReason
-	// Index numbers the slots of a queue from 0.
+	// Index numbers the slots of a queue from 0. The index of a removed slot is used again.
 	Index int
+	// Of is the state that a source other than a Queue has for the slot.
+	Of any
 
 	wake    chan struct{} // gives the slot to the instance's goroutine
 	idle    bool          // guarded by the queue's lock, as is retired
 	retired bool
+	removed bool // Restore does not bring it back; guarded by the queue's lock
 	grant   Grant
 	dropped infer.List // cancelled requests found while the batch was formed
 }

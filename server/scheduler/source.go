@@ -21,6 +21,15 @@ type Source interface {
 	// Restore brings a retired slot back into service after its instance was replaced.
 	// The instance's goroutine calls it, and then Next.
 	Restore(s *Slot)
+	// Add returns a further slot, with an index that no slot in use has. It is out of service
+	// until Restore, which its instance's goroutine, or the one that starts it, calls first.
+	Add(index int) *Slot
+	// Remove takes a slot out of service for good: no new work starts on it, and Next returns
+	// false once what is bound to it, such as sequences, has ended. Any goroutine may call it.
+	Remove(s *Slot)
+	// Discard releases what a slot uses: one that was removed and whose goroutine has ended, or
+	// one that never was in service.
+	Discard(s *Slot)
 	// Alive returns the number of slots in service.
 	Alive() int
 	// Close stops accepting requests. Waiting requests run without further delay; then
@@ -65,7 +74,10 @@ type Gate interface {
 func NewSlots(n int) []*Slot {
 	all := make([]*Slot, n)
 	for i := range all {
-		all[i] = &Slot{Index: i, wake: make(chan struct{}, 1)}
+		all[i] = NewSlot(i)
 	}
 	return all
 }
+
+// NewSlot returns one slot of a source.
+func NewSlot(index int) *Slot { return &Slot{Index: index, wake: make(chan struct{}, 1)} }

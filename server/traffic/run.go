@@ -30,6 +30,7 @@ func (s *Service) Run(ctx context.Context) {
 		select {
 		case <-tick.C:
 			s.tick(time.Now())
+			s.save()
 		case <-ctx.Done():
 			return
 		}
@@ -51,6 +52,7 @@ func (s *Service) end() {
 		m.Close()
 	}
 	s.closing.Wait()
+	s.save()
 }
 
 // tick compares the targets of all canaries, and drops what only open sequences kept.

@@ -29,6 +29,8 @@ type Options struct {
 	Log    *slog.Logger
 	// Random returns a number from 0 to 1 for choices by chance; nil: rand.Float64.
 	Random func() float64
+	// Record is a file that keeps the states of canaries over a restart; empty: they begin anew.
+	Record string
 }
 
 // Service applies the rules to the requests for models. It is an infer.Service: all other calls go
@@ -43,6 +45,7 @@ type Service struct {
 	mu         sync.Mutex // guards names and what they hold; held while table changes
 	names      map[string]*name
 	generation uint64
+	records    records
 	// run is the context of Run; nil before and after it.
 	run     context.Context
 	closing sync.WaitGroup // shadows that end
@@ -62,7 +65,9 @@ func New(o Options) *Service {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	// Generations go on after a restart, so that a writer who read before it does not overwrite.
-	return &Service{Service: o.Models, opts: o, names: map[string]*name{}, generation: uint64(time.Now().UnixMilli())}
+	s := &Service{Service: o.Models, opts: o, names: map[string]*name{}, generation: uint64(time.Now().UnixMilli())}
+	s.readRecords()
+	return s
 }
 
 // policy returns the policy of a name; nil without rules.

@@ -102,6 +102,7 @@ func (s *Service) Delete(_ context.Context, model string, generation *uint64) er
 		return nil
 	}
 	n.live = nil
+	s.forget(model)
 	s.apply(n)
 	s.opts.Log.Info(fmt.Sprintf("traffic rules of '%s' were deleted by the control API", model))
 	return nil
@@ -173,8 +174,11 @@ func (s *Service) apply(n *name) {
 	// A canary and a shadow go on if their part of the document is the same.
 	if n.canary == nil || !reflect.DeepEqual(n.canary.Config(), c) {
 		n.canary = nil
-		if c != nil {
-			n.canary = canary.New(canary.Options{Config: c, Now: time.Now()})
+		switch {
+		case c != nil:
+			n.canary = s.newCanary(n.name, c)
+		case rules != nil: // else the model may be loaded again with the same rules
+			s.forget(n.name)
 		}
 	}
 	if n.shadow == nil || !reflect.DeepEqual(n.shadow.Config(), m) {
@@ -269,6 +273,7 @@ func (s *Service) canaryChanged(n *name) {
 		n.rollbacks++
 	}
 	s.publish(n)
+	s.remember(n)
 	text := fmt.Sprintf("canary %s of '%s': %s, step %d of %d, %g %% of the requests", n.canary.Config().Of(n.name), n.name, st.State, st.Step, st.Steps, st.Weight)
 	if st.Reason != "" {
 		text += ": " + st.Reason

@@ -117,7 +117,9 @@ func (o *options) bindModels(t *table) {
 	t.value(int32Value(&m.Retries), "model-load-retry-count", "Number of times that a failed load is repeated.")
 	t.parsed(o.setIsolation, "none", "isolation",
 		"none: models run in the process of the server. process: each model version runs in a process of its own, so that a crash costs only its own requests. The parameter isolation of a model's configuration overrides it.")
-	t.MarkOwn("isolation")
+	o.bindIsolation(t)
+	t.text(&o.CanaryRecord, "canary-record", "File in which the states of canaries are kept, so that they go on after a restart instead of with their first step.")
+	t.MarkOwn("canary-record")
 	t.boolean(&m.Namespacing, "model-namespacing", "Allow models of the same name in different repositories.")
 	t.list(new([]string), o.addBudget, "memory-budget",
 		"Mode auto: memory for models, as [<device>=]<amount>. The device is cpu, the default, or gpu:<index>; the amount is such as 8GiB, or 60% of all memory. May be repeated. The default is 80% of the memory that is free at the start, on a GPU 90%.")

@@ -26,6 +26,16 @@ func (o *options) setIsolation(v string) error {
 	return errors.New("invalid argument for --isolation: expecting none or process")
 }
 
+// bindIsolation defines the further flags of isolated models.
+func (o *options) bindIsolation(t *table) {
+	i := &o.Isolation
+	t.list(&i.Environ, nil, "isolation-env",
+		"Name of a variable of the environment that isolated models get besides those of the dynamic linker, C library, Go, engines and CUDA. It may end in *; * alone is all. May be repeated.")
+	t.value(intValue[int64]{&i.MemoryLimit, 0, maxInt, "Error: --isolation-output-memory must not be negative."}, "isolation-output-memory",
+		"Maximum number of bytes of shared memory that all isolated models together have for their outputs. 0 is no limit.")
+	t.MarkOwn("isolation", "isolation-env", "isolation-output-memory")
+}
+
 // isolatedProgram is the command line of a process that runs one model.
 func (o *options) isolatedProgram() []string {
 	return []string{self, isolatedModel, o.library, o.BackendDirectory}

@@ -22,7 +22,19 @@ func (o *options) bindCache(t *table) {
 		"Maximum number of bytes that an archive or an image may have when it is unpacked.")
 	t.parsed(o.setPublicKey, "", "repository-public-key",
 		"File with a public key in PEM form (ECDSA P-256). Archives and images without its signature are refused.")
-	t.MarkOwn("repository-cache-directory", "repository-cache-size", "repository-unpack-limit", "repository-public-key")
+	t.parsed(o.setStoreOffline, "fail", "store-offline",
+		"What happens at the start while a remote repository cannot be reached: fail is an error, cached serves the models of an earlier start, as far as the cache has their files. Archives and images with a --repository-public-key are never started so.")
+	t.MarkOwn("store-offline", "repository-cache-directory", "repository-cache-size", "repository-unpack-limit", "repository-public-key")
+}
+
+// setStoreOffline sets what happens while a store cannot be reached at the start.
+func (o *options) setStoreOffline(text string) error {
+	switch text {
+	case "fail", "cached":
+		o.Remote.Offline = text == "cached"
+		return nil
+	}
+	return fmt.Errorf("Error: --store-offline must be fail or cached, not %q.", text) //nolint:staticcheck // the form of the other flags
 }
 
 // setPublicKey reads the key; an empty path is none.

@@ -20,6 +20,7 @@ import (
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/isolated"
 )
 
 // pidOf returns the process of the model, by its log.
@@ -226,4 +227,19 @@ func TestKills(t *testing.T) {
 	}
 	require.Positive(t, right.Load())
 	t.Logf("%d answers, %d requests failed", right.Load(), failed.Load())
+}
+
+// Children that ask for more memory than all of them may have get an error for their outputs, and serve on
+// with small ones. What a child gives back, and what it has when it ends, counts no more.
+func TestOutputMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	x := newRig(t, "mortal")
+	x.isolation = isolated.New(isolated.Options{Program: []string{"/proc/self/exe", inChild}, Pool: x.pool, MemoryLimit: 4 << 20})
+	x.start()
+	for range 3 {
+		_, err := x.call("copy", 8<<20, 1)
+		require.ErrorContains(t, err, "the server has no more memory for tensors")
+		_, err = x.call("copy", 2000, 1)
+		require.NoError(t, err)
+	}
 }

@@ -169,7 +169,7 @@ func hostile(t *testing.T, process *child.Process, pool *tensor.Pool, decoupled 
 	t.Helper()
 	s := &session{
 		name: "m", memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
-		ended: make(chan struct{}), log: childLog{log: slog.New(slog.DiscardHandler), model: "m"},
+		ended: make(chan struct{}), total: &granted{}, granted: map[uint32]int64{}, log: childLog{log: slog.New(slog.DiscardHandler), model: "m"},
 	}
 	close(s.ended) // nothing waits for the end of the process
 	s.timer = time.AfterFunc(time.Hour, func() {})

@@ -32,12 +32,20 @@ type Options struct {
 	// Pool is that of the server. If other processes can map its memory, the inputs in it
 	// are not copied.
 	Pool *tensor.Pool
+	// Environ are names of variables that children get besides those that every engine may need. A
+	// name may end in *.
+	Environ []string
+	// MemoryLimit bounds the shared memory of all children's outputs together, in bytes; 0: nothing
+	// does.
+	MemoryLimit int64
 }
 
 // Isolation makes backends that run in child processes. They share one memory file.
 type Isolation struct {
 	program []string
+	environ []string // of the children
 	memory  func() (*child.Memory, error)
+	granted granted
 
 	abilities abilities
 
@@ -55,7 +63,7 @@ type abilities struct {
 // New returns the isolation of a server. It needs nothing before it is used.
 func New(o Options) *Isolation {
 	return &Isolation{
-		program: slices.Clone(o.Program), abilities: abilities{of: map[string]wire.Abilities{}}, running: map[*session]bool{},
+		program: slices.Clone(o.Program), environ: environment(current(), o.Environ), granted: granted{limit: o.MemoryLimit}, abilities: abilities{of: map[string]wire.Abilities{}}, running: map[*session]bool{},
 		memory: sync.OnceValues(func() (*child.Memory, error) {
 			if o.Pool != nil {
 				if m, err := child.OpenMemory(o.Pool); err == nil {

@@ -3,6 +3,7 @@ package isolated
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -132,10 +133,13 @@ func (s *session) grant(p *child.Process, r *child.Reader) {
 	}
 	var number uint32
 	var at int64
-	if size <= maxGrant {
+	if size <= maxGrant && s.total.add(int64(size)) {
 		var b *tensor.Buffer
 		if b, at = s.memory.AllocateZeroed(int(size)); b != nil {
 			number = s.blocks.Add(b)
+			s.granted[number] = int64(size)
+		} else {
+			s.total.add(-int64(size))
 		}
 	}
 	m := s.out.Begin(wire.Block)
@@ -144,6 +148,22 @@ func (s *session) grant(p *child.Process, r *child.Reader) {
 	m.Uint64(uint64(at))
 	m.Uint64(size)
 	_ = p.Post(m) // the body is short
+}
+
+// granted is the memory that all children have.
+type granted struct {
+	limit int64 // 0: none
+	bytes atomic.Int64
+}
+
+// add counts more or, with a negative number, less memory. It reports false and counts nothing if it would
+// be more than the limit.
+func (g *granted) add(n int64) bool {
+	if now := g.bytes.Add(n); n > 0 && g.limit > 0 && now > g.limit {
+		g.bytes.Add(-n)
+		return false
+	}
+	return true
 }
 
 // maxGrant bounds the size that a child may ask for. The range of a larger one, which a wrong
@@ -159,5 +179,9 @@ func (s *session) released(r *child.Reader) {
 			return
 		}
 		s.blocks.Drop(number)
+		if n, ok := s.granted[number]; ok {
+			delete(s.granted, number)
+			s.total.add(-n)
+		}
 	}
 }

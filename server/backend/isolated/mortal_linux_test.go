@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/infer"
 )
@@ -71,7 +72,19 @@ func (m *mortalModel) Execute(ctx context.Context, b *infer.Batch) error {
 		do(r.ID, mem)
 		resp := infer.NewResponse()
 		t := &r.Inputs[0]
-		resp.Add("OUTPUT0", t.DataType, t.Shape, t.Data.Clone())
+		data := t.Data.Clone()
+		if r.ID == "copy" { // into memory of the child
+			data.Release()
+			to, err := r.Pool.TryGet(t.Data.Len())
+			if err != nil {
+				r.Fail(err)
+				resp.Release()
+				return nil
+			}
+			t.Data.CopyTo(to.Bytes())
+			data = tensor.NewData(to)
+		}
+		resp.Add("OUTPUT0", t.DataType, t.Shape, data)
 		r.Respond(resp, true)
 	}
 	return nil

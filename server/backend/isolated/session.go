@@ -28,12 +28,16 @@ type session struct {
 	names     map[string]string
 	process   *child.Process
 	blocks    child.Blocks
-	out       child.Message // of the goroutine that handles frames
-	log       childLog
-	ended     chan struct{} // closed when the child has ended and its kept requests are answered
-	err       error         // why; set before ended is closed
-	exit      *child.Exit
-	timer     *time.Timer // of watch
+	// total counts the memory of all children, granted that of this one, by block. The goroutine that
+	// handles frames uses it, and supervise after it.
+	total   *granted
+	granted map[uint32]int64
+	out     child.Message // of the goroutine that handles frames
+	log     childLog
+	ended   chan struct{} // closed when the child has ended and its kept requests are answered
+	err     error         // why; set before ended is closed
+	exit    *child.Exit
+	timer   *time.Timer // of watch
 
 	mu struct {
 		sync.Mutex
@@ -73,6 +77,7 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec) (*session, erro
 	if s.log.log == nil { // no model asks
 		s.log.log = slog.New(slog.DiscardHandler)
 	}
+	s.total, s.granted = &b.granted, map[uint32]int64{}
 	s.mu.questions, s.mu.instances, s.mu.open = map[uint32]chan answer{}, map[uint32]*instance{}, map[uint64]openRequest{}
 	s.mu.applied = sync.NewCond(&s.mu)
 	s.timer = time.AfterFunc(time.Hour, s.watch)
@@ -83,7 +88,7 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec) (*session, erro
 	}
 	args := append(append([]string(nil), b.program[1:]...), string(argument))
 	s.process, err = child.Start(child.Spec{
-		Path: b.program[0], Args: args, Files: []*os.File{b.memory.File}, Line: s.log.line, Event: s.handle, Panicked: s.panicked,
+		Path: b.program[0], Args: args, Env: b.environ, Files: []*os.File{b.memory.File}, Line: s.log.line, Event: s.handle, Panicked: s.panicked,
 	})
 	if err != nil {
 		return nil, status.New(status.Unavailable, "the process of model '%s' could not be started: %w", spec.Name, err)
@@ -104,6 +109,9 @@ func (s *session) supervise(leave func(*session)) {
 	s.err = s.cause(s.exit)
 	s.awaitApplied() // results refer to blocks
 	s.blocks.Free()
+	for _, n := range s.granted {
+		s.total.add(-n)
+	}
 	s.mu.Lock()
 	s.mu.ended = true
 	questions := s.mu.questions

@@ -24,12 +24,12 @@ func (s *Source) Close() {
 	s.mu.Lock()
 	s.mu.stopping, s.mu.closed = true, true
 	s.mu.hold = hold{}
-	for _, inst := range s.instances {
+	for _, inst := range s.mu.instances {
 		for _, l := range inst.slots {
 			s.vacateIfEnded(l)
 		}
 	}
-	for _, inst := range s.instances {
+	for _, inst := range s.mu.instances {
 		s.wakeIfDue(inst)
 	}
 	s.unlock()
@@ -42,7 +42,7 @@ func (s *Source) Abort() {
 	for seq := s.mu.backlog.front; seq != nil; seq = s.mu.backlog.front {
 		s.failSequence(seq, errStopping, stats.Other)
 	}
-	for _, inst := range s.instances {
+	for _, inst := range s.mu.instances {
 		s.evict(inst, errStopping, stats.Other)
 		s.wakeIfDue(inst)
 	}
@@ -55,7 +55,7 @@ func (s *Source) Abort() {
 // Free stops timers and releases memory, once no goroutine uses the source.
 func (s *Source) Free() {
 	s.timer.Stop()
-	for _, inst := range s.instances {
+	for _, inst := range s.mu.instances {
 		inst.alarm.Close()
 		inst.freeZeros()
 	}

@@ -19,9 +19,6 @@ func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Slot, error) {
 	}
 	now := infer.Now()
 	r.Times.Queued = now
-	if s.passToPrevious(r) {
-		return nil, nil
-	}
 	corrid, err := s.newCorrelationID(r)
 	if err != nil {
 		return nil, err
@@ -43,7 +40,7 @@ func (s *Source) Enqueue(r *infer.Request, run bool) (*scheduler.Slot, error) {
 	instanceSlot := s.dispatch(seq, r, run)
 	s.unlock()
 	if instanceSlot != nil {
-		s.prepare(s.instances[instanceSlot.Index])
+		s.prepare(instanceSlot.Of.(*instance))
 	}
 	return instanceSlot, nil
 }

@@ -13,7 +13,7 @@ func (h *hold) endIfReached(s *Source) {
 		return
 	}
 	n := 0
-	for _, inst := range s.instances {
+	for _, inst := range s.mu.instances {
 		n += inst.queue.Len()
 		for _, l := range inst.slots {
 			if l.seq != nil {
@@ -25,7 +25,7 @@ func (h *hold) endIfReached(s *Source) {
 		return
 	}
 	*h = hold{}
-	for _, inst := range s.instances {
+	for _, inst := range s.mu.instances {
 		s.wakeIfDue(inst)
 	}
 }

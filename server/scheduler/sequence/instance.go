@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"container/heap"
 	"time"
 
 	"triton/pkg/tensor"
@@ -21,6 +22,7 @@ type instance struct {
 
 	idle     bool // the instance slot is free
 	retired  bool
+	leaving  bool // no sequence starts on it; it is retired when the last one has ended
 	filled   bool // a caller has formed the batch for the instance's goroutine
 	nextWake *instance
 	alarm    scheduler.Alarm
@@ -32,13 +34,15 @@ type instance struct {
 }
 
 func newInstance(s *Source, instanceSlot *scheduler.Slot, alarm scheduler.Alarm) *instance {
-	return &instance{instanceSlot: instanceSlot, queue: s.strategy.newQueue(), wake: make(chan struct{}, 1), alarm: alarm}
+	inst := &instance{instanceSlot: instanceSlot, queue: s.strategy.newQueue(), wake: make(chan struct{}, 1), alarm: alarm}
+	instanceSlot.Of = inst
+	return inst
 }
 
 // Next waits for the next batch of an instance; the instance's goroutine calls it while
 // it holds the instance slot. It returns false when the instance must be closed.
 func (s *Source) Next(instanceSlot *scheduler.Slot) bool {
-	inst := s.instances[instanceSlot.Index]
+	inst := instanceSlot.Of.(*instance)
 	inst.grant.Use() // the previous batch has run under it
 	s.mu.Lock()
 	for !inst.retired || inst.filled { // a batch that a caller formed runs in any case
@@ -111,11 +115,11 @@ func (s *Source) waitIdle(inst *instance, at int64) {
 	}
 }
 
-// finished reports whether an instance will get no more work: the source is closed, no
+// finished reports whether an instance will get no more work: it or the source is closed, no
 // request waits, and no sequence has a slot. After Abort sequences may still have slots:
 // only requests that the backend keeps, which need no goroutine.
 func (s *Source) finished(inst *instance) bool {
-	return s.mu.closed && (inst.occupied == 0 || s.mu.aborted) && inst.queue.Len() == 0
+	return (s.mu.closed || inst.leaving) && (inst.occupied == 0 || s.mu.aborted) && inst.queue.Len() == 0
 }
 
 // evaluate returns the decision of the strategy for an instance.
@@ -155,7 +159,7 @@ func (inst *instance) setAlarm(at int64) {
 
 // Done returns an instance slot that Enqueue handed to a caller.
 func (s *Source) Done(instanceSlot *scheduler.Slot) {
-	inst := s.instances[instanceSlot.Index]
+	inst := instanceSlot.Of.(*instance)
 	s.mu.Lock()
 	inst.idle = true
 	if inst.retired {
@@ -168,19 +172,19 @@ func (s *Source) Done(instanceSlot *scheduler.Slot) {
 
 // Retire takes a broken instance out of service. Its sequences end: their state is lost.
 func (s *Source) Retire(instanceSlot *scheduler.Slot) {
-	inst := s.instances[instanceSlot.Index]
+	inst := instanceSlot.Of.(*instance)
 	s.mu.Lock()
 	defer s.unlock()
 	if inst.retired {
 		return
 	}
 	inst.retired = true
-	s.mu.alive--
+	if !inst.leaving {
+		s.mu.alive--
+	}
 	s.mu.free.removeInstance(inst)
 	s.evict(inst, errLost, stats.Other)
-	for seq := s.mu.backlog.front; seq != nil && s.mu.alive == 0; seq = s.mu.backlog.front {
-		s.failSequence(seq, scheduler.ErrNoInstance, stats.Other)
-	}
+	s.refuseBacklog()
 	if inst.idle {
 		s.wakeOnUnlock(inst)
 	}
@@ -190,18 +194,25 @@ func (s *Source) Retire(instanceSlot *scheduler.Slot) {
 // those of sequences whose last request the backend still keeps. Sequences in the backlog
 // get the free slots first.
 func (s *Source) Restore(instanceSlot *scheduler.Slot) {
-	inst := s.instances[instanceSlot.Index]
+	inst := instanceSlot.Of.(*instance)
 	s.mu.Lock()
 	defer s.unlock()
-	if !inst.retired {
+	if !inst.retired || inst.leaving {
 		return
 	}
 	inst.retired = false
 	s.mu.alive++
 	for _, l := range inst.slots {
 		if l.seq == nil {
-			s.assignFromBacklog(l)
+			heap.Push(&s.mu.free, l)
 		}
+	}
+	for s.mu.backlog.front != nil {
+		l := s.takeFree()
+		if l == nil {
+			return
+		}
+		s.assignFromBacklog(l)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sequence_test
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/inferencepb"
 	"triton/server/backend"
-	"triton/server/instance"
-	"triton/server/scheduler/sequence"
+	"triton/server/infer"
 )
 
 // gate counts the grants of an instance.
@@ -55,33 +54,67 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Sequences go on where they began when other instances take over.
-func TestPreviousSource(t *testing.T) {
+// Sequences go on where they began while instances are added and removed. A removed instance leaves with
+// its last sequence; new ones, and those of the backlog, take the others.
+func TestInstancesComeAndGo(t *testing.T) {
 	t.Parallel()
-	play(t, direct(2, 0, 0), func(s *harness) {
-		s.send("(A1")
-		old := s.group
-		o := s.opts
-		o.Previous = s.source
-		var next instance.Options
-		var err error
-		s.source, next.Slots, err = sequence.New(o)
-		require.NoError(t, err)
-		next.Name, next.Version, next.Config, next.Model, next.Stats, next.Log = "m", "1", s.cfg, s.model, s.stats, o.Log
-		next.Placements, next.Source = make([]backend.Placement, 1), s.source
-		s.group = instance.New(next)
-		require.NoError(t, s.group.Start(context.Background()))
-		over := o.Previous.Stop()
-		s.send("(B1 A2 A3)")
-		require.EqualError(t, s.submit(s.request("C1")), "inference request for sequence 67 to model 'm' must specify the START flag on the first request of the sequence")
-		<-over
-		synctest.Wait()
-		require.NoError(t, old.Drain(context.Background()))
-		require.EqualError(t, s.submit(s.request("A4")), noStart)
-		s.send("(A4) B2)")
-		s.at(1)
-		require.Equal(t, "0: ok", s.answer("A3"))
-	})
+	for name, cfg := range map[string]func() *inferencepb.ModelConfig{
+		"direct": func() *inferencepb.ModelConfig { return direct(1, 0, 0) },
+		"oldest": func() *inferencepb.ModelConfig { return oldest(1, 1, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var closed atomic.Int64
+			play(t, cfg(), func(s *harness) {
+				s.model.InstanceClosing = func() { closed.Add(1) }
+				resize := func(n int, kind inferencepb.ModelInstanceGroup_Kind) {
+					t.Helper()
+					all := make([]backend.Placement, n)
+					for i := range all {
+						all[i].Kind = kind
+					}
+					r, err := s.group.Prepare(s.t.Context(), all, nil)
+					require.NoError(t, err)
+					r.Commit()
+					synctest.Wait()
+				}
+				const same, other = inferencepb.ModelInstanceGroup_KIND_AUTO, inferencepb.ModelInstanceGroup_KIND_MODEL
+				s.send("(A1 (B1 (C1 D1", func(r *infer.Request) { r.SequenceStart = true })
+				s.at(10)
+				require.Empty(t, s.answer("D1"), "three instances with a slot each")
+				resize(4, same)
+				s.at(20)
+				require.Contains(t, s.answer("D1"), "ok", "the backlog takes the slot of the added instance")
+				s.send("E1", func(r *infer.Request) { r.SequenceStart = true })
+				resize(1, other)
+				require.EqualValues(t, 0, closed.Load(), "all have a sequence")
+				require.Equal(t, 1, s.source.Alive())
+				s.at(30)
+				require.Contains(t, s.answer("E1"), "ok")
+				s.send("A2 B2 C2 D2 E2")
+				s.at(40)
+				for _, id := range []string{"A2", "B2", "C2", "D2", "E2"} {
+					require.Contains(t, s.answer(id), "ok", id)
+				}
+				s.send("A3) B3)")
+				s.at(50)
+				require.EqualValues(t, 2, closed.Load())
+				s.send("(F1)")
+				s.at(60)
+				require.Empty(t, s.answer("F1"), "the removed instances take no new sequence")
+				s.send("C3) D3) E3)")
+				s.at(70)
+				require.EqualValues(t, 4, closed.Load())
+				require.Contains(t, s.answer("F1"), "ok")
+				resize(2, other)
+				s.send("(G1 (H1 G2) H2)")
+				s.at(80)
+				require.Contains(t, s.answer("H2"), "ok")
+				require.EqualValues(t, 4, closed.Load())
+				require.EqualValues(t, 6, s.model.Made())
+			}, taking(time.Millisecond), func(s *harness) { s.opts.Slots = 3 })
+		})
+	}
 }
 
 // A sequence takes the slot with the lowest number over all instances.

@@ -18,37 +18,31 @@ type slot struct {
 	running int
 }
 
-// freeSlots holds the free sequence slots: a heap of those that were used before, and a
-// count of the slots ever created. Slots are created on demand, because
-// max_candidate_sequences may be very large.
-type freeSlots struct {
-	used   usedSlots
-	unused int // next slot to create: slot 0 of each instance, then slot 1 of each, and so on
-}
-
 // takeFree removes and returns the free slot with the lowest number over all instances;
-// nil when there is none.
+// nil when there is none. Slots are created on demand, because max_candidate_sequences may be very
+// large.
 func (s *Source) takeFree() *slot {
-	f := &s.mu.free
-	if len(f.used) > 0 {
-		return heap.Pop(&f.used).(*slot)
-	}
-	for f.unused < s.slots*len(s.instances) {
-		inst := s.instances[f.unused%len(s.instances)]
-		l := &slot{instance: inst, number: f.unused / len(s.instances)}
-		f.unused++
-		inst.slots = append(inst.slots, l)
-		if !inst.retired { // otherwise Restore adds it
-			return l
+	var next *instance // that whose next slot has the lowest number
+	for _, inst := range s.mu.instances {
+		if n := len(inst.slots); !inst.retired && !inst.leaving && n < s.slots && (next == nil || n < len(next.slots)) {
+			next = inst
 		}
 	}
-	return nil
+	if f := s.mu.free; len(f) > 0 && (next == nil || f[0].number <= len(next.slots)) {
+		return heap.Pop(&s.mu.free).(*slot)
+	}
+	if next == nil {
+		return nil
+	}
+	l := &slot{instance: next, number: len(next.slots)}
+	next.slots = append(next.slots, l)
+	return l
 }
 
-// removeInstance removes the slots of a broken instance.
-func (f *freeSlots) removeInstance(inst *instance) {
-	f.used = slices.DeleteFunc(f.used, func(l *slot) bool { return l.instance == inst })
-	heap.Init(&f.used)
+// removeInstance removes the slots of an instance that is broken or removed.
+func (u *freeSlots) removeInstance(inst *instance) {
+	*u = slices.DeleteFunc(*u, func(l *slot) bool { return l.instance == inst })
+	heap.Init(u)
 }
 
 // assign gives a slot to a sequence.
@@ -62,7 +56,7 @@ func (s *Source) assign(l *slot, seq *sequence) {
 func (s *Source) vacateIfEnded(l *slot) {
 	for l.seq != nil && s.ended(l) {
 		s.vacate(l)
-		if l.instance.retired || !s.assignFromBacklog(l) {
+		if l.instance.retired || l.instance.leaving || !s.assignFromBacklog(l) {
 			return
 		}
 	}
@@ -73,7 +67,7 @@ func (s *Source) vacateIfEnded(l *slot) {
 func (s *Source) assignFromBacklog(l *slot) bool {
 	seq := s.mu.backlog.pop()
 	if seq == nil {
-		heap.Push(&s.mu.free.used, l)
+		heap.Push(&s.mu.free, l)
 		return false
 	}
 	s.assign(l, seq)
@@ -104,25 +98,26 @@ func (s *Source) vacate(l *slot) {
 	s.release(seq)
 }
 
-// usedSlots is a heap by slot number, then by instance.
-type usedSlots []*slot
+// freeSlots holds the free sequence slots that were used before: a heap by slot number, then by
+// instance.
+type freeSlots []*slot
 
-func (u usedSlots) Len() int { return len(u) }
+func (u freeSlots) Len() int { return len(u) }
 
-func (u usedSlots) Less(i, j int) bool {
+func (u freeSlots) Less(i, j int) bool {
 	if u[i].number != u[j].number {
 		return u[i].number < u[j].number
 	}
 	return u[i].instance.instanceSlot.Index < u[j].instance.instanceSlot.Index
 }
 
-func (u usedSlots) Swap(i, j int) { u[i], u[j] = u[j], u[i] }
+func (u freeSlots) Swap(i, j int) { u[i], u[j] = u[j], u[i] }
 
 // Push implements heap.Interface.
-func (u *usedSlots) Push(x any) { *u = append(*u, x.(*slot)) }
+func (u *freeSlots) Push(x any) { *u = append(*u, x.(*slot)) }
 
 // Pop implements heap.Interface.
-func (u *usedSlots) Pop() any {
+func (u *freeSlots) Pop() any {
 	last := len(*u) - 1
 	l := (*u)[last]
 	*u = (*u)[:last]

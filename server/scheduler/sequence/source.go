@@ -3,7 +3,6 @@ package sequence
 import (
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
@@ -30,9 +29,8 @@ type Source struct {
 	slots      int   // sequence slots of each instance
 	controls   *controls
 	strategy   strategy
-	instances  []*instance
+	newAlarm   func() scheduler.Alarm
 	timer      scheduler.Timer
-	previous   atomic.Pointer[Source] // nil once its sequences have ended
 
 	mu state
 }
@@ -40,6 +38,7 @@ type Source struct {
 // state is what the lock of a Source guards, with the instances and sequences.
 type state struct {
 	sync.Mutex
+	instances  []*instance      // by age
 	known      map[id]*sequence // sequences that requests may join
 	recent     sequenceList     // the known sequences, least recently seen first
 	backlog    backlog
@@ -68,9 +67,6 @@ type Options struct {
 	Stats  *stats.Model
 	Log    *slog.Logger
 	Pool   *tensor.Pool
-	// Previous is the source of the instances that these replace, which keeps its
-	// sequences until they end; nil: none.
-	Previous *Source
 	// States makes implicit states; nil: the model has none.
 	States StateStore
 	// Alarm makes the alarm of an instance whose batch waits for more requests; nil:
@@ -104,8 +100,11 @@ func New(o Options) (*Source, []*scheduler.Slot, error) {
 		controls:  controls,
 		strategy:  newStrategy(o.Config),
 		slots:     slotsOf(o.Config),
+		newAlarm:  o.Alarm,
 	}
-	s.previous.Store(o.Previous)
+	if s.newAlarm == nil {
+		s.newAlarm = scheduler.NewAlarm
+	}
 	s.mu.known = map[id]*sequence{}
 	s.mu.recent.kind = recentList
 	s.mu.backlog.kind = backlogList
@@ -113,11 +112,7 @@ func New(o Options) (*Source, []*scheduler.Slot, error) {
 	s.mu.hold = hold{slots: o.HoldSlots, backlog: o.HoldBacklog}
 	slots := scheduler.NewSlots(o.Slots)
 	for _, instanceSlot := range slots {
-		alarm := scheduler.NewAlarm
-		if o.Alarm != nil {
-			alarm = o.Alarm
-		}
-		s.instances = append(s.instances, newInstance(s, instanceSlot, alarm()))
+		s.mu.instances = append(s.mu.instances, newInstance(s, instanceSlot, s.newAlarm()))
 	}
 	s.timer.Start(s.onTimer)
 	return s, slots, nil

@@ -1,6 +1,7 @@
 package filecache
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -39,12 +40,12 @@ func (b *Blob) Release() { b.release() }
 const cheap = 1 << 20
 
 // Find returns the content if the cache has it, else nil. The caller releases it.
-func (c *Cache) Find(w Want) *Blob {
-	b, intact, touched := c.lookUp(w)
+func (c *Cache) Find(ctx context.Context, w Want) *Blob {
+	b, intact, touched := c.lookUp(ctx, w)
 	switch {
 	case b == nil:
 		return nil
-	case intact || c.verify(b, touched):
+	case intact || c.verify(ctx, b, touched):
 		return b
 	}
 	b.Release()
@@ -53,8 +54,8 @@ func (c *Cache) Find(w Want) *Blob {
 
 // lookUp finds and holds content. It reports whether the file is known to be intact, or has been
 // touched since it was stored.
-func (c *Cache) lookUp(w Want) (b *Blob, intact, touched bool) {
-	unlock, err := c.shared()
+func (c *Cache) lookUp(ctx context.Context, w Want) (b *Blob, intact, touched bool) {
+	unlock, err := c.shared(ctx)
 	if err != nil {
 		return nil, false, false
 	}
@@ -86,7 +87,7 @@ func (c *Cache) lookUp(w Want) (b *Blob, intact, touched bool) {
 }
 
 // verify hashes a file. It removes one with other content.
-func (c *Cache) verify(b *Blob, touched bool) bool {
+func (c *Cache) verify(ctx context.Context, b *Blob, touched bool) bool {
 	digest, size, err := hashFile(b.Path)
 	if err == nil && digest == b.Digest && size == b.Size {
 		if touched {
@@ -95,7 +96,7 @@ func (c *Cache) verify(b *Blob, touched bool) bool {
 		return true
 	}
 	c.opts.Log.Warn("a file of the cache of remote repositories was changed and is downloaded again", "file", b.Path)
-	if unlock, err := c.exclusive(); err == nil {
+	if unlock, err := c.exclusive(ctx); err == nil {
 		_ = os.Remove(b.Path)
 		unlock()
 	}

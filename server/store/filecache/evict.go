@@ -2,6 +2,7 @@ package filecache
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -48,7 +49,7 @@ const surveys = 64
 
 // makeRoom removes unused files until the limit leaves room for more bytes. What other processes have
 // added since the last survey is not seen: each may exceed the limit by a 64th of it.
-func (c *Cache) makeRoom(more int64) {
+func (c *Cache) makeRoom(ctx context.Context, more int64) {
 	limit := c.opts.Limit
 	if limit <= 0 {
 		return
@@ -56,7 +57,7 @@ func (c *Cache) makeRoom(more int64) {
 	if c.bytes.Load()+more <= limit && c.added.Load()+more <= limit/surveys {
 		return
 	}
-	c.evict(func(total int64) bool { return total+more > limit })
+	c.evict(ctx, func(total int64) bool { return total+more > limit })
 	over := c.bytes.Load()+more > limit
 	if over && !c.full.Swap(over) {
 		c.opts.Log.Warn(fmt.Sprintf("the cache of remote repositories needs more than its limit of %d bytes: the models in use are larger; raise --repository-cache-size", limit))
@@ -66,8 +67,8 @@ func (c *Cache) makeRoom(more int64) {
 
 // evict removes files that no process uses, the least recently used first, while the total of all
 // files is too much. It returns the number of bytes that it removed.
-func (c *Cache) evict(tooMuch func(total int64) bool) int64 {
-	unlock, err := c.exclusive()
+func (c *Cache) evict(ctx context.Context, tooMuch func(total int64) bool) int64 {
+	unlock, err := c.exclusive(ctx)
 	if err != nil {
 		return 0
 	}

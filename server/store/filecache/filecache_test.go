@@ -181,7 +181,7 @@ func TestEviction(t *testing.T) {
 	require.LessOrEqual(t, c.Stats().Bytes, int64(30))
 	require.FileExists(t, inUse.Path)
 	for key, kept := range map[string]bool{"0": true, "1": false, "2": false, "3": true, "4": true} {
-		b := c.Find(filecache.Want{Key: key, Size: 10})
+		b := c.Find(t.Context(), filecache.Want{Key: key, Size: 10})
 		require.Equal(t, kept, b != nil, key)
 		if b != nil {
 			b.Release()
@@ -224,7 +224,7 @@ func TestLeavesNothing(t *testing.T) {
 	} {
 		_, err := c.Get(t.Context(), test.want, test.fill)
 		require.ErrorIs(t, err, test.err, name)
-		require.Nil(t, c.Find(test.want), name)
+		require.Nil(t, c.Find(t.Context(), test.want), name)
 		var files []string
 		require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if e.Type().IsRegular() && e.Name() != "lock" {

@@ -24,7 +24,7 @@ var (
 // Get returns content, which fill writes if the cache does not have it. Of several callers for the
 // same key, in all processes, one calls fill and the others wait. The caller releases the result.
 func (c *Cache) Get(ctx context.Context, w Want, fill func(ctx context.Context, f *os.File) error) (*Blob, error) {
-	if b := c.Find(w); b != nil {
+	if b := c.Find(ctx, w); b != nil {
 		c.hits.Add(1)
 		return b, nil
 	}
@@ -33,14 +33,14 @@ func (c *Cache) Get(ctx context.Context, w Want, fill func(ctx context.Context, 
 		return nil, err
 	}
 	defer unlock()
-	if b := c.Find(w); b != nil {
+	if b := c.Find(ctx, w); b != nil {
 		c.hits.Add(1)
 		return b, nil
 	}
 	c.misses.Add(1)
-	c.makeRoom(max(w.Size, 0))
+	c.makeRoom(ctx, max(w.Size, 0))
 	b, err := c.add(ctx, w, fill)
-	if isDiskFull(err) && c.evict(func(int64) bool { return true }) > 0 {
+	if isDiskFull(err) && c.evict(ctx, func(int64) bool { return true }) > 0 {
 		b, err = c.add(ctx, w, fill)
 	}
 	if isDiskFull(err) {
@@ -126,15 +126,15 @@ func (c *Cache) add(ctx context.Context, w Want, fill func(ctx context.Context, 
 		return nil, fmt.Errorf("%w: SHA-256 %s instead of %s", ErrContent, digest, w.Digest)
 	}
 	w.Size = size
-	return c.commit(w, f, digest)
+	return c.commit(ctx, w, f, digest)
 }
 
 // commit moves a finished file to its place.
-func (c *Cache) commit(w Want, f *os.File, digest string) (*Blob, error) {
+func (c *Cache) commit(ctx context.Context, w Want, f *os.File, digest string) (*Blob, error) {
 	if err := errors.Join(f.Chmod(0o444), f.Close(), os.Chtimes(f.Name(), time.Time{}, timeOf(digest))); err != nil {
 		return nil, err
 	}
-	unlock, err := c.shared()
+	unlock, err := c.shared(ctx)
 	if err != nil {
 		return nil, err
 	}

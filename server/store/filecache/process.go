@@ -1,11 +1,13 @@
 package filecache
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -16,24 +18,51 @@ type process struct {
 	lock *flock.Flock
 }
 
-// exclusive waits until no other process or goroutine reads or changes the cache.
-func (c *Cache) exclusive() (unlock func(), err error) { return c.lockWith((*flock.Flock).Lock) }
+// exclusive waits until no other process or goroutine reads or changes the cache, or until ctx ends.
+func (c *Cache) exclusive(ctx context.Context) (unlock func(), err error) {
+	return c.lockWith(ctx, (*flock.Flock).TryLock)
+}
 
 // shared lets others look up files, but not remove them.
-func (c *Cache) shared() (unlock func(), err error) { return c.lockWith((*flock.Flock).RLock) }
+func (c *Cache) shared(ctx context.Context) (unlock func(), err error) {
+	return c.lockWith(ctx, (*flock.Flock).TryRLock)
+}
+
+// The pauses between the tries to lock the cache. A process that is stopped while it has the lock, or a file
+// server that hangs, must not hold up others beyond their contexts, and the system's call to wait cannot be
+// ended.
+const (
+	firstTry = 100 * time.Microsecond
+	lastTry  = 20 * time.Millisecond
+)
 
 // lockWith locks the whole cache. The sections that hold it make no requests.
-func (c *Cache) lockWith(lock func(*flock.Flock) error) (unlock func(), err error) {
+func (c *Cache) lockWith(ctx context.Context, try func(*flock.Flock) (bool, error)) (unlock func(), err error) {
 	l := flock.New(c.path("lock"))
-	if err := lock(l); err != nil {
-		return nil, fmt.Errorf("locking the cache folder %s: %w", c.opts.Dir, err)
+	for pause := firstTry; ; pause = min(2*pause, lastTry) {
+		locked, err := try(l)
+		if err != nil {
+			return nil, fmt.Errorf("locking the cache folder %s: %w", c.opts.Dir, err)
+		}
+		if locked {
+			return func() { _ = l.Unlock() }, nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for the lock of the cache folder %s, which another process has: %w", c.opts.Dir, context.Cause(ctx))
+		}
 	}
-	return func() { _ = l.Unlock() }, nil
 }
+
+// ownTime bounds the wait for the lock at the beginning and the end of a process.
+const ownTime = time.Minute
 
 // enter makes the folder of this process and removes those of processes that have ended.
 func (c *Cache) enter() error {
-	unlock, err := c.exclusive()
+	ctx, cancel := context.WithTimeout(context.Background(), ownTime)
+	defer cancel()
+	unlock, err := c.exclusive(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,7 +84,9 @@ func (c *Cache) enter() error {
 
 // leave removes the folder of this process.
 func (c *Cache) leave() error {
-	unlock, err := c.exclusive()
+	ctx, cancel := context.WithTimeout(context.Background(), ownTime)
+	defer cancel()
+	unlock, err := c.exclusive(ctx)
 	if err != nil {
 		return err
 	}

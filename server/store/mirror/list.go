@@ -29,7 +29,7 @@ const checkLasts = 100 * time.Millisecond
 // Check lists the path.
 func (m *Mirror) Check(ctx context.Context) error {
 	m.mu.Lock()
-	known := m.last != nil && m.failure == nil
+	known := m.last != nil && (m.failure == nil || m.offline)
 	m.mu.Unlock()
 	if known {
 		return nil
@@ -37,6 +37,9 @@ func (m *Mirror) Check(ctx context.Context) error {
 	_, err := m.refresh(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.offline {
+		err = nil
+	}
 	if err == nil {
 		m.checked = time.Now()
 	}
@@ -57,7 +60,7 @@ func (m *Mirror) List(ctx context.Context) ([]string, error) {
 	switch {
 	case l == nil:
 		return nil, err
-	case m.opts.KeepLast && ctx.Err() == nil:
+	case (m.opts.KeepLast || m.isOffline()) && ctx.Err() == nil:
 		return l.folders, nil
 	}
 	return l.folders, err
@@ -70,7 +73,7 @@ func (m *Mirror) Stamp(_ context.Context, name string) (store.Stamp, error) {
 	switch {
 	case m.last == nil:
 		return nil, status.New(status.Unavailable, "%s has not been listed yet", m.source)
-	case m.failure != nil && !m.opts.KeepLast:
+	case m.failure != nil && !m.opts.KeepLast && !m.offline:
 		return nil, status.New(status.Unavailable, "%w", m.failure)
 	case m.last.models[name] == nil:
 		return nil, status.New(status.NotFound, "%s was removed", m.Location(name))
@@ -80,6 +83,12 @@ func (m *Mirror) Stamp(_ context.Context, name string) (store.Stamp, error) {
 		return nil, status.New(status.InvalidArg, "%s: %w", m.source, f.err)
 	}
 	return f.stamp, nil
+}
+
+func (m *Mirror) isOffline() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.offline
 }
 
 // refresh lists the path and returns the newest complete listing, which is nil if there is none.
@@ -124,7 +133,7 @@ func (m *Mirror) join() (*flight, time.Duration, error) {
 	switch {
 	case m.last != nil && m.failure != nil:
 		patience = m.opts.Retry
-	case m.last != nil:
+	case m.last != nil, m.opts.Offline:
 		patience = m.opts.Patience
 	}
 	if m.now == nil {
@@ -162,6 +171,7 @@ func (m *Mirror) list(ctx context.Context) (l *listing, err error) {
 		objects, err := m.source.List(ctx)
 		if err == nil {
 			l = newListing(objects)
+			m.keepListing(objects)
 		}
 		return err
 	})
@@ -186,6 +196,10 @@ func (m *Mirror) fail(err error) (*listing, error) {
 	if m.failure == nil {
 		m.since = time.Now()
 	}
+	if m.startOffline(err) {
+		m.failure = err
+		return m.last, err
+	}
 	if m.last != nil && (m.failure == nil || m.failure.Error() != err.Error()) {
 		m.opts.Log.Error(err.Error() + "; its loaded models continue to serve")
 	}
@@ -203,5 +217,5 @@ func (m *Mirror) succeed(l *listing) {
 			m.opts.Log.Warn(fmt.Sprintf("%s: %s", m.source, err))
 		}
 	}
-	m.last, m.failure, m.checked = l, nil, time.Time{}
+	m.last, m.failure, m.checked, m.offline = l, nil, time.Time{}, false
 }

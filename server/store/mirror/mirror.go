@@ -26,6 +26,9 @@ type Options struct {
 	// KeepLast makes a path that cannot be listed look unchanged, once it has been listed: polls
 	// go on with the other paths. Else its models are errors, which clients that load them see.
 	KeepLast bool
+	// Offline lets a path that cannot be reached at the start have the models that an earlier process
+	// has listed; their files come from the cache.
+	Offline bool
 	// Patience is how long a listing may take once there is an earlier one (20 s); afterwards the
 	// caller goes on and the listing continues. While a path cannot be listed the time is Retry (2 s).
 	Patience, Retry time.Duration
@@ -45,7 +48,9 @@ type Mirror struct {
 	now     *flight // the listing under way
 	next    *flight // the one after it: now may have begun before the caller's changes
 	last    *listing
-	failure error // of the last listing; nil: it succeeded
+	offline bool   // last is that of an earlier process
+	noted   []byte // the listing that the cache keeps; used by list
+	failure error  // of the last listing; nil: it succeeded
 	since   time.Time
 	checked time.Time // when Check has listed, unless a List has returned that since
 	busy    map[string]*activity

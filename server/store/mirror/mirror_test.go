@@ -387,3 +387,46 @@ func TestClose(t *testing.T) {
 	_, err = k.List(t.Context())
 	require.Error(t, err)
 }
+
+// A process starts without the store from what an earlier one has listed and fetched. Files that were never
+// fetched are errors; what the store refuses is not served from a copy; and the store's own listing counts
+// as soon as it is back.
+func TestOfflineStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := map[string]string{"m/config.pbtxt": "c", "m/1/model": "one", "n/1/model": "never fetched"}
+	first := newKit(t, dir, mirror.Options{Offline: true}, files)
+	require.NoError(t, first.Check(t.Context()))
+	require.Equal(t, []string{"m", "n"}, first.list(t))
+	stamp, want := first.stamp(t, "m"), first.fetch(t, "m", "1")
+
+	for name, down := range map[string]error{"unreachable": errors.New("connection refused"), "denied": remote.ErrDenied} {
+		for _, offline := range []bool{true, false} {
+			k := newKit(t, dir, mirror.Options{Offline: offline}, files)
+			k.source.Break(down)
+			err := k.Check(t.Context())
+			if !offline || errors.Is(down, remote.ErrDenied) {
+				require.ErrorIs(t, err, down, name)
+				continue
+			}
+			require.NoError(t, err)
+			require.Contains(t, k.log.String(), "its models are those of")
+			require.Equal(t, []string{"m", "n"}, k.list(t))
+			require.Equal(t, stamp, k.stamp(t, "m"))
+			require.Equal(t, want, k.fetch(t, "m", "1"))
+			_, err = k.Fetch(t.Context(), "n", "1")
+			require.ErrorContains(t, err, "connection refused")
+			require.False(t, k.Stats().Up)
+
+			k.source.Break(nil)
+			k.source.Put("o/1/model", "new")
+			require.Equal(t, []string{"m", "n", "o"}, k.list(t))
+			k.source.Break(down)
+			_, err = k.List(t.Context())
+			require.Error(t, err, "it was reached since")
+		}
+	}
+	empty := newKit(t, t.TempDir(), mirror.Options{Offline: true}, files)
+	empty.source.Break(errors.New("connection refused"))
+	require.Error(t, empty.Check(t.Context()), "nothing was listed before")
+}

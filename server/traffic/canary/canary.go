@@ -17,6 +17,17 @@ import (
 type Options struct {
 	Config *routing.Canary
 	Now    time.Time
+	// From is the state to go on from; nil: the first step.
+	From *Saved
+}
+
+// Saved is the state of a canary before a restart. What the targets have answered in the step is not
+// kept: the step begins again.
+type Saved struct {
+	State  routing.CanaryState
+	Step   int // from 1
+	Since  time.Time
+	Reason string
 }
 
 // Canary is the state of a canary. Its methods may be called from any goroutine.
@@ -46,14 +57,28 @@ type windows struct{ stable, canary window }
 // made. The next ones follow when the number has doubled.
 const firstLook = 20
 
-// New returns a canary in its first step.
+// New returns a canary.
 func New(o Options) *Canary {
 	c := &Canary{
 		config: o.Config, steps: o.Config.CanarySteps(), state: routing.CanaryProgressing,
 		limits: limits{o.Config.ErrorIncrease(), o.Config.P99Ratio()},
 	}
 	c.begin(0, o.Now)
+	if o.From != nil {
+		c.resume(o.From, o.Now)
+	}
 	return c
+}
+
+// resume goes on from a state; one that is not possible is the first step.
+func (c *Canary) resume(from *Saved, now time.Time) {
+	if from.Step < 1 || from.Step > len(c.steps) {
+		return
+	}
+	c.begin(from.Step-1, now)
+	if from.State == routing.CanaryRolledBack || from.State == routing.CanaryPromoted {
+		c.end(from.State, from.Reason, from.Since)
+	}
 }
 
 // begin starts a step.

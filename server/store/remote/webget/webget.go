@@ -90,17 +90,17 @@ func Small(client web.Doer, r *http.Request, limit int64) ([]byte, http.Header, 
 // Range reads length bytes from an offset. It returns ErrChanged if the tag of the answer, by
 // TagOf, is another one; an empty tag is not compared.
 func Range(client web.Doer, r *http.Request, offset, length int64, tag string) (io.ReadCloser, error) {
-	r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
+	r.Header.Set("Range", web.Range(offset, length))
 	resp, err := web.Send(client, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := accept(resp, offset, tag); err != nil {
+	if err := accept(resp, tag); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusPartialContent {
-		return resp.Body, nil
+		return web.Ranged(resp, offset, length)
 	}
 	// The server ignores ranges and sends everything.
 	if _, err := io.CopyN(io.Discard, resp.Body, offset); err != nil {
@@ -115,35 +115,24 @@ type limited struct {
 	io.Closer
 }
 
-func accept(resp *http.Response, offset int64, tag string) error {
+func accept(resp *http.Response, tag string) error {
 	if err := Status(resp); err != nil {
 		return err
 	}
 	if tag != "" && TagOf(resp.Header) != tag {
 		return remote.ErrChanged
 	}
-	if resp.StatusCode != http.StatusPartialContent {
-		return nil
-	}
-	if first, _, err := contentRange(resp.Header); err != nil || first != offset {
-		return fmt.Errorf("%s answered with the range %q, not from byte %d", web.Redacted(resp.Request.URL), resp.Header.Get("Content-Range"), offset)
-	}
 	return nil
 }
 
-// contentRange returns the first byte and the size of the whole content.
-func contentRange(h http.Header) (first, size int64, err error) {
+// wholeSize returns the size of the whole content.
+func wholeSize(h http.Header) (int64, error) {
 	rest, found := strings.CutPrefix(h.Get("Content-Range"), "bytes ")
 	span, whole, sized := strings.Cut(rest, "/")
-	from, _, spanned := strings.Cut(span, "-")
-	if !found || !sized || !spanned {
-		return 0, 0, fmt.Errorf("the Content-Range %q is malformed", h.Get("Content-Range"))
+	if !found || !sized || !strings.Contains(span, "-") {
+		return 0, fmt.Errorf("the Content-Range %q is malformed", h.Get("Content-Range"))
 	}
-	if first, err = strconv.ParseInt(from, 10, 64); err != nil {
-		return 0, 0, err
-	}
-	size, err = strconv.ParseInt(whole, 10, 64)
-	return first, size, err
+	return strconv.ParseInt(whole, 10, 64)
 }
 
 // TagOf returns what identifies the content of an answer: its ETag, or when it was changed.
@@ -176,6 +165,6 @@ func Probe(client web.Doer, r *http.Request) (size int64, tag string, ranges boo
 	if resp.StatusCode != http.StatusPartialContent {
 		return resp.ContentLength, TagOf(resp.Header), false, nil
 	}
-	_, size, err = contentRange(resp.Header)
+	size, err = wholeSize(resp.Header)
 	return size, TagOf(resp.Header), true, err
 }

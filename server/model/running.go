@@ -1,0 +1,149 @@
+package model
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"triton/pkg/inferencepb"
+	"triton/server/admission"
+	"triton/server/backend"
+	"triton/server/infer"
+	"triton/server/instance"
+	"triton/server/ratelimit"
+	"triton/server/scheduler"
+	"triton/server/scheduler/sequence"
+	"triton/server/warmup"
+)
+
+// running is what serves the requests of a version: the runner chain down to the instances. Versions
+// that differ in their instance groups only share it, one after the other: the queue, the open
+// sequences and the instances that stay are not disturbed.
+type running struct {
+	// runner runs the requests that passed the checks. It ends in group, unless the version
+	// is an ensemble: then group is nil.
+	runner  infer.Runner
+	group   *instance.Group
+	backend backend.Backend // that loaded the model
+	// observer observes the batches; nil: nothing does. estimate is what admission control
+	// has learned from them; nil without admission control.
+	observer scheduler.Observer
+	estimate *admission.Estimate
+	queue    admission.Queue
+	gate     *ratelimit.Gate // nil without a rate limiter
+	samples  *warmup.Plan    // requests that new instances run first; nil: none
+	// sequences is the scheduler of a model with sequence batching, else nil.
+	sequences *sequence.Source
+	// warmUpTime is that of the instance that took longest.
+	warmUpTime atomic.Int64
+
+	cleanUp sync.Once // after the last version is closed
+	mu      sync.Mutex
+	users   int // versions that use it
+	// retiring are those of them whose Close has begun.
+	retiring map[*LoadedVersion]bool
+}
+
+func newRunning() *running { return &running{users: 1, retiring: map[*LoadedVersion]bool{}} }
+
+// share counts a further version that uses r.
+func (r *running) share() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users++
+}
+
+// retire records that a version is being closed. It reports whether it, or another one that is being
+// closed, is the last: nothing uses r any more.
+func (r *running) retire(v *LoadedVersion) (last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.retiring[v] = true
+	return len(r.retiring) == r.users
+}
+
+// leave records that a version is closed while others use r.
+func (r *running) leave(v *LoadedVersion) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users--
+	delete(r.retiring, v)
+}
+
+// resizing is the change of instances that a version made by ReplaceInstances begins with.
+type resizing struct {
+	change *instance.Resizing // nil for other versions
+	serves atomic.Bool        // it is committed
+}
+
+// abandon closes the added instances if they never served.
+func (r *resizing) abandon() error {
+	if r.change == nil || r.serves.Load() {
+		return nil
+	}
+	return r.change.Discard()
+}
+
+// Takeover begins the change of instances that a version made by ReplaceInstances stands for: the added
+// ones serve, the surplus ones finish what they run. The old version no longer counts as their user.
+func (v *LoadedVersion) Takeover(old *LoadedVersion) {
+	old.replaced.Store(true)
+	if v.resizing.change != nil {
+		v.resizing.serves.Store(true)
+		v.resizing.change.Commit()
+	}
+}
+
+// WaitSurplus waits until the instances that Takeover took out of service are closed, or until ctx ends.
+// It does not wait for sequences.
+func (v *LoadedVersion) WaitSurplus(ctx context.Context) {
+	if v.resizing.change != nil && v.sequences == nil {
+		v.resizing.change.Wait(ctx)
+	}
+}
+
+// resize prepares the instances of a version that differs from old, which serves, in its instance groups
+// only.
+func (b *Builder) resize(ctx context.Context, v, old *LoadedVersion, c *inferencepb.ModelConfig) error {
+	placements, err := b.placements(c)
+	if err != nil {
+		return err
+	}
+	run, passive := split(placements)
+	v.warmUpTime.Store(0)
+	if v.resizing.change, err = old.group.Prepare(ctx, run, passive); err != nil {
+		return err
+	}
+	old.share()
+	return nil
+}
+
+// occupy makes an instance that is added known to the rate limiter and to admission control.
+func (b *Builder) occupy(r *running) func(slot int, at backend.Placement) error {
+	return func(slot int, at backend.Placement) error {
+		if r.gate != nil {
+			err := r.gate.Add(slot, limited(at))
+			b.logResources()
+			if err != nil {
+				return err
+			}
+		}
+		if r.estimate != nil {
+			r.estimate.Add(slot)
+		}
+		return nil
+	}
+}
+
+// vacate removes an instance that is closed from them.
+func (b *Builder) vacate(r *running) func(slot int) {
+	return func(slot int) {
+		if r.gate != nil {
+			r.gate.Remove(slot)
+			b.logResources()
+		}
+		if r.estimate != nil {
+			r.estimate.Remove(slot)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"triton/server/repository/plan"
+	"triton/server/store"
+)
+
+// poll is the part of a poll that may go on after it: its loads. Each group of models that ensembles
+// connect is an operation of its own, which holds their names. So a load that takes long, or hangs,
+// keeps the later polls from these models only.
+type poll struct {
+	r     *Repository
+	ctx   context.Context // of the loads
+	loads *sync.WaitGroup
+}
+
+// changes begins the changes that follow from what a poll has found.
+func (p *poll) changes(found []plan.Finding, removed []store.ID) {
+	r := p.r
+	var same []plan.Finding
+	g := groups{of: map[string]*group{}}
+	for _, f := range found {
+		if f.Content == nil && f.Err == nil && !f.Ambiguous && f.Listed {
+			same = append(same, f)
+			continue
+		}
+		names := []string{f.ID.Name}
+		if f.Content != nil {
+			for _, step := range f.Content.ComposingModels {
+				names = append(names, step.Name)
+			}
+		}
+		at := g.joined(names, r.connected)
+		at.found = append(at.found, f)
+	}
+	for _, id := range removed {
+		at := g.joined([]string{id.Name}, r.connected)
+		at.removed = append(at.removed, id)
+	}
+	r.carryOut(p.ctx, same, nil, false)
+	for _, name := range slices.Sorted(maps.Keys(g.of)) {
+		if at := g.of[name]; at.names[0] == name {
+			p.change(at)
+		}
+	}
+}
+
+// group is the changes of models that ensembles connect.
+type group struct {
+	names   []string
+	found   []plan.Finding
+	removed []store.ID
+}
+
+// groups are the groups by the names of their models.
+type groups struct{ of map[string]*group }
+
+// joined returns the group of some names and of all that are connected with them. The groups of these
+// become one.
+func (g groups) joined(names []string, connected func(string) []string) *group {
+	into := &group{}
+	for _, name := range names {
+		if g.of[name] == into {
+			continue
+		}
+		if other := g.of[name]; other != nil { // with all that is connected
+			g.move(other, into)
+			continue
+		}
+		for _, near := range append(connected(name), name) {
+			switch other := g.of[near]; {
+			case other == nil:
+				into.names = append(into.names, near)
+				g.of[near] = into
+			case other != into:
+				g.move(other, into)
+			}
+		}
+	}
+	return into
+}
+
+func (g groups) move(from, into *group) {
+	for _, name := range from.names {
+		g.of[name] = into
+	}
+	into.names = append(into.names, from.names...)
+	into.found = append(into.found, from.found...)
+	into.removed = append(into.removed, from.removed...)
+}
+
+// change carries out the changes of a group, unless another operation has one of its models: then a later
+// poll does.
+func (p *poll) change(g *group) {
+	r := p.r
+	free, ok := r.locks.tryAll(&operation{}, g.names)
+	if !ok {
+		for _, f := range g.found {
+			delete(r.tried, f.ID)
+			r.opts.Log.Debug(fmt.Sprintf("model '%s' was changed while it is being loaded; a later poll loads it", f.ID))
+		}
+		r.missed.Store(true)
+		return
+	}
+	for _, f := range g.found {
+		if f.Content != nil {
+			f.Content.Folder.Hold()
+		}
+	}
+	started := p.begin(func() {
+		defer func() {
+			for _, f := range g.found {
+				if f.Content != nil {
+					f.Content.Folder.Release()
+				}
+			}
+			free()
+		}()
+		r.carryOut(p.ctx, g.found, g.removed, false)
+	})
+	if !started {
+		free()
+	}
+}
+
+// begin runs a part of the poll on a goroutine of its own. It returns false when the repository drains.
+func (p *poll) begin(do func()) bool {
+	r := p.r
+	if !r.tasks.begin() {
+		return false
+	}
+	p.loads.Go(func() {
+		defer r.tasks.done()
+		do()
+		if r.missed.Swap(false) {
+			select {
+			case r.again <- struct{}{}:
+			default: // Keep is told already
+			}
+		}
+	})
+	return true
+}

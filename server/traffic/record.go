@@ -1,0 +1,126 @@
+package traffic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"triton/pkg/routing"
+	"triton/server/traffic/canary"
+)
+
+// records are the states of canaries in a file, so that they go on after a restart.
+type records struct {
+	path    string // empty: nothing is kept
+	entries map[string]recorded
+	dirty   bool // entries differ from the file
+}
+
+// recorded is the state of the canary of a name.
+type recorded struct {
+	// Canary is the part of the rules that the state is of: with another one a canary begins anew.
+	Canary json.RawMessage     `json:"canary"`
+	State  routing.CanaryState `json:"state"`
+	Step   int                 `json:"step"` // from 1
+	Since  time.Time           `json:"since"`
+	Reason string              `json:"reason,omitempty"`
+}
+
+// readRecords reads the file. A file that is damaged is not used.
+func (s *Service) readRecords() {
+	s.records = records{path: s.opts.Record, entries: map[string]recorded{}}
+	if s.records.path == "" {
+		return
+	}
+	text, err := os.ReadFile(s.records.path)
+	if err == nil {
+		err = json.Unmarshal(text, &s.records.entries)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.records.entries = map[string]recorded{}
+		s.opts.Log.Warn(fmt.Sprintf("the states of canaries are not read, so canaries begin with their first step: %s", err))
+	}
+}
+
+// newCanary returns a canary, which goes on where it was before the restart.
+func (s *Service) newCanary(model string, c *routing.Canary) *canary.Canary {
+	o := canary.Options{Config: c, Now: time.Now()}
+	text, err := json.Marshal(c)
+	if e, ok := s.records.entries[model]; ok && err == nil && bytes.Equal(compacted(e.Canary), text) {
+		o.From = &canary.Saved{State: e.State, Step: e.Step, Since: e.Since, Reason: e.Reason}
+	} else if ok {
+		s.forget(model)
+	}
+	return canary.New(o)
+}
+
+// compacted returns a JSON text without white space; nil if it is none.
+func compacted(text json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// remember keeps the state of a canary for a restart. The caller holds the lock.
+func (s *Service) remember(n *name) {
+	if s.records.path == "" {
+		return
+	}
+	text, err := json.Marshal(n.canary.Config())
+	if err != nil {
+		return
+	}
+	st := n.canary.Status()
+	s.records.entries[n.name] = recorded{Canary: text, State: st.State, Step: st.Step, Since: st.Since, Reason: st.Reason}
+	s.records.dirty = true
+}
+
+// forget drops what is kept of a name. The caller holds the lock.
+func (s *Service) forget(model string) {
+	if _, ok := s.records.entries[model]; ok {
+		delete(s.records.entries, model)
+		s.records.dirty = true
+	}
+}
+
+// save writes what has changed to the file, without the lock: a slow disk holds up no load.
+func (s *Service) save() {
+	s.mu.Lock()
+	if !s.records.dirty {
+		s.mu.Unlock()
+		return
+	}
+	s.records.dirty = false
+	text, err := json.MarshalIndent(s.records.entries, "", "  ")
+	path := s.records.path
+	s.mu.Unlock()
+	if err == nil {
+		err = replaceFile(path, append(text, '\n'))
+	}
+	if err != nil {
+		s.opts.Log.Warn(fmt.Sprintf("the states of canaries are not kept for a restart: %s", err))
+	}
+}
+
+// replaceFile writes a file so that readers see the old or the new text.
+func replaceFile(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
