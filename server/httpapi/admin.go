@@ -4,6 +4,7 @@ import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
+	"triton/server/adminjson"
 	"triton/server/frontend"
 	"triton/server/infer"
 )
@@ -32,7 +33,7 @@ func (a *api) modelMetadata(x *exchange, r *route) error {
 	if r.version != "" {
 		versions = []string{m.Version()}
 	}
-	x.Text = appendModelMetadata(x.Text[:0], md, versions)
+	x.Text = adminjson.AppendModelMetadata(x.Text[:0], md, versions)
 	return nil
 }
 
@@ -55,7 +56,7 @@ func (a *api) statistics(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	x.Text = appendStatistics(x.Text[:0], s)
+	x.Text = adminjson.AppendStatistics(x.Text[:0], s)
 	return nil
 }
 
@@ -77,6 +78,6 @@ func (a *api) index(x *exchange) error {
 	if err := frontend.CheckIndex(a.svc); err != nil {
 		return err
 	}
-	x.Text = appendIndex(x.Text[:0], a.svc.Index(readyOnly))
+	x.Text = adminjson.AppendIndex(x.Text[:0], a.svc.Index(readyOnly))
 	return nil
 }

@@ -1,6 +1,9 @@
 package httpapi
 
-import "triton/server/http1"
+import (
+	"triton/server/adminjson"
+	"triton/server/http1"
+)
 
 // Serve answers a request.
 func (a *api) Serve(in *http1.Exchange) {
@@ -52,7 +55,7 @@ func (a *api) dispatch(x *exchange, r *route) error {
 	case modelReady:
 		err = a.modelReady(r)
 	case serverMetadata:
-		x.Text = appendServerMetadata(x.Text[:0], a.svc.Metadata())
+		x.Text = adminjson.AppendServerMetadata(x.Text[:0], a.svc.Metadata())
 	case modelMetadata:
 		err = a.modelMetadata(x, r)
 	case modelConfig:
