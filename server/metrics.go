@@ -32,9 +32,22 @@ type metricsFrontend struct {
 
 func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.Metrics = l.Addr().String()
+	f := s.collectMetrics()
+	f.lis = withTLS(l, config)
+	if f.machine.cpu {
+		s.opts.Log.Info("Collecting CPU metrics")
+	}
+	// Idle scrapers do not delay the shutdown: a lost scrape does no harm.
+	f.server = http1.NewServer(f, http1.Options{Log: s.opts.Log, Linger: time.Nanosecond})
+	s.metrics = f
+	return f, nil
+}
+
+// collectMetrics registers all metrics of the server.
+func (s *Server) collectMetrics() *metricsFrontend {
 	o := s.opts.Metrics
 	f := &metricsFrontend{
-		lis: withTLS(l, config), registry: s.registry, modelMetrics: s.modelMetrics, order: stats.FamilyNames(),
+		registry: s.registry, modelMetrics: s.modelMetrics, order: stats.FamilyNames(),
 		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, interval: o.Interval, log: s.opts.Log},
 	}
 	if o.GPU {
@@ -58,13 +71,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	if s.opts.State.From != "" {
 		f.registry.MustRegister(stateMetrics{s.fleet})
 	}
-	if f.machine.cpu {
-		s.opts.Log.Info("Collecting CPU metrics")
-	}
-	// Idle scrapers do not delay the shutdown: a lost scrape does no harm.
-	f.server = http1.NewServer(f, http1.Options{Log: s.opts.Log, Linger: time.Nanosecond})
-	s.metrics = f
-	return f, nil
+	return f
 }
 
 // statsOptions returns which metrics of models are collected. Without the metrics endpoint no
@@ -72,10 +79,10 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 func (s *Server) statsOptions() stats.Options {
 	m := &s.opts.Metrics
 	o := stats.Options{Log: s.opts.Log}
-	if m.Allow {
+	if m.Allow || m.Embedded {
 		o.Settings = m.Settings
 	}
-	if m.Allow && m.GPU {
+	if (m.Allow || m.Embedded) && m.GPU {
 		o.GPUs = map[int]string{}
 		for _, d := range s.gpus.devices() {
 			o.GPUs[d.Index] = d.UUID

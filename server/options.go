@@ -203,6 +203,8 @@ type GRPC struct {
 // HTTP.
 type Metrics struct {
 	Endpoint
+	// Embedded collects metrics for Server.MetricsText, without a port.
+	Embedded bool
 	GPU, CPU bool
 	Interval time.Duration // maximum age of polled values
 	TLS      TLS

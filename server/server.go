@@ -53,6 +53,8 @@ type Server struct {
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
 	metrics *metricsFrontend
+	// exitTimeout is that of the options until SetExitTimeout.
+	exitTimeout atomic.Int64
 
 	serving chan struct{} // closed when the ports are open
 	addrs   Addresses
@@ -100,6 +102,7 @@ func New(o Options) (*Server, error) {
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
 		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
+	s.exitTimeout.Store(int64(o.ExitTimeout))
 	capi.SetLog(o.Log, o.Logs)
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
@@ -201,6 +204,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	stopUpdates := s.update(failed)
 	stopTraffic := s.runTraffic()
+	stopMetrics := s.embedMetrics()
 	close(s.serving)
 	select {
 	case <-ctx.Done():
@@ -210,6 +214,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.models.BeginDrain()
 	stopUpdates()
 	stopTraffic()
+	stopMetrics()
 	if err == nil {
 		s.lameDuck(frontends)
 	}

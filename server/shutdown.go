@@ -18,9 +18,10 @@ const closeGrace = time.Second
 // flight, closes idle connections and then everything else. All steps share one
 // timeout.
 func (s *Server) stop(frontends []frontend) error {
-	ctx, cancel := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout)
+	timeout := time.Duration(s.exitTimeout.Load())
+	ctx, cancel := context.WithTimeout(s.drainCtx, timeout)
 	defer cancel()
-	late, cancelLate := context.WithTimeout(s.drainCtx, s.opts.ExitTimeout+closeGrace)
+	late, cancelLate := context.WithTimeout(s.drainCtx, timeout+closeGrace)
 	defer cancelLate()
 	s.opts.Log.Info("Waiting for in-flight requests to complete.")
 	s.models.FinishSequences(ctx)

@@ -216,8 +216,11 @@ func capiMetrics(server C.uintptr_t, text **C.char) *C.TRITONSERVER_Error {
 		if f == nil {
 			return unsupported("the text of the metrics")
 		}
-		*text = C.CString(string(f()))
-		return nil
+		b, err := f()
+		if err == nil {
+			*text = C.CString(string(b))
+		}
+		return err
 	})
 }
 

@@ -21,7 +21,7 @@ type Options struct {
 	// Poll looks for changes of the repositories.
 	Poll func() error
 	// Metrics returns the text of all metrics.
-	Metrics func() []byte
+	Metrics func() ([]byte, error)
 	// Stop stops the server and waits for its end.
 	Stop func() error
 	// SetExitTimeout sets how long Stop waits for requests.
