@@ -18,6 +18,7 @@ import (
 // that is missing here fails the test, so that a new one is a decision.
 var mayImport = map[string]string{
 	"cmd/triton":                  "cmd/cli cmd/cli/process",
+	"cmd/libtritonserver":         "server server/backend/onnx server/capi server/capi/inprocess server/ratelimit server/repository",
 	"cmd/cli":                     "cmd/cli/analyze cmd/cli/flags cmd/cli/modelanalyzer cmd/cli/perf cmd/cli/process cmd/cli/repo cmd/cli/serve",
 	"cmd/cli/modelanalyzer":       "cmd/cli/process cmd/cli/flags cmd/cli/analyze/profile cmd/cli/analyze/report",
 	"cmd/cli/analyze/binding":     "cmd/cli/process cmd/cli/complete cmd/cli/flags analyzer/settings",
@@ -224,6 +225,7 @@ var mayImport = map[string]string{
 	"server/backend/isolated":        "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
 	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
 	"server/capi":                    "pkg/tritonjson server/backend/metric",
+	"server/capi/inprocess":          "pkg/kserve pkg/modelconfig pkg/tensor server/adminjson server/capi server/frontend server/infer",
 	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",
 }
 
@@ -239,6 +241,7 @@ var testsImport = map[string]string{
 	"pkg/tensor/tensortest":               "pkg/tensor",
 	"pkg/ui/uitest":                       "",
 	"server/backend/backendtest":          "server/backend server/infer server/infer/infertest",
+	"server/capi/capitest":                "",
 	"server/capi/description":             "",
 	"server/chaos":                        "pkg/client pkg/measure pkg/onnxmodel pkg/routing",
 	"server/conformance":                  "pkg/inferencepb",
@@ -328,7 +331,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/server/capi"}
+	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {

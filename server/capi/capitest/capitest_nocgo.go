@@ -1,0 +1,13 @@
+//go:build !cgo || !linux
+
+// Package capitest compiles C code into a library and calls it in the process of a test, whose
+// functions of the C API it uses. It is for tests only.
+package capitest
+
+import "testing"
+
+// Run skips the test.
+func Run(t *testing.T, _, _, _ string) {
+	t.Helper()
+	t.Skip("the C API needs cgo and Linux")
+}

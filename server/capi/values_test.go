@@ -1,0 +1,26 @@
+package capi_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"triton/pkg/log"
+	"triton/server/capi"
+	"triton/server/capi/capitest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestValues runs the functions that need no server, from C.
+func TestValues(t *testing.T) {
+	var text bytes.Buffer
+	sink, err := log.Open(log.DefaultSettings(), &text, &text)
+	require.NoError(t, err)
+	capi.SetLog(sink.Logger(), sink)
+	capitest.Run(t, "include", "testdata/values.c", "")
+	require.Contains(t, text.String(), ` file.cc:12] "a line of C"`)
+	require.Empty(t, capi.Metrics().Gather(), "all metrics are deleted")
+}
