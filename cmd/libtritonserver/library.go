@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"time"
 
 	"triton/pkg/log"
+	"triton/pkg/status"
 	"triton/server"
 	"triton/server/backend/onnx"
 	"triton/server/capi/inprocess"
@@ -37,7 +39,7 @@ func (l *library) start(settings []inprocess.Setting) (inprocess.Options, error)
 	o.Backends = server.NewBackends(search)
 	s, err := server.New(o)
 	if err != nil {
-		return inprocess.Options{}, err
+		return inprocess.Options{}, cause(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{stop: stop, done: make(chan struct{})}
@@ -45,7 +47,8 @@ func (l *library) start(settings []inprocess.Setting) (inprocess.Options, error)
 	select {
 	case <-s.Serving():
 	case <-r.done:
-		return inprocess.Options{}, r.err
+		stop()
+		return inprocess.Options{}, cause(r.err)
 	}
 	return inprocess.Options{
 		Service: s.Service(),
@@ -70,7 +73,16 @@ func (r *running) run(ctx context.Context, s *server.Server) {
 func (r *running) end() error {
 	r.stop()
 	<-r.done
-	return r.err
+	return cause(r.err)
+}
+
+// cause returns an error as Triton's library does, without the words for the console before it.
+func cause(err error) error {
+	var e *status.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return err
 }
 
 // setLog changes a setting of the log.

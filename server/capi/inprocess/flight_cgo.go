@@ -33,7 +33,7 @@ type flight struct {
 	complete       C.TRITONSERVER_InferenceResponseCompleteFn_t
 	completeUserp  unsafe.Pointer
 
-	// pending counts the input buffers in use, the final response and capiInfer; failed is set
+	// pending counts the input buffers in use, the final response and start; failed is set
 	// before the last one is counted when the request was refused.
 	pending   atomic.Int64
 	failed    bool
@@ -205,28 +205,28 @@ func (f *flight) done() {
 	}
 }
 
-// Send passes a response on. The caller's functions run on this goroutine.
+// Send passes a response on. The caller's functions run on this goroutine. The request is released
+// before the final response, if the inputs allow it, because programs delete requests when they
+// have the response.
 func (f *flight) Send(resp *infer.Response, final bool) {
 	var c *C.TRITONSERVER_InferenceResponse
 	if resp != nil {
 		c = f.response(resp)
 		resp.Release()
 	}
-	flags := C.uint32_t(0)
-	if final {
-		flags = C.TRITONSERVER_RESPONSE_COMPLETE_FINAL
-	}
-	C.capi_call_complete(f.complete, c, flags, f.completeUserp)
 	if !final {
+		C.capi_call_complete(f.complete, c, 0, f.completeUserp)
 		return
 	}
 	f.mu.Lock()
 	r := f.running
 	f.running = nil
 	f.mu.Unlock()
-	r.Release()
-	f.model.Release()
+	complete, userp, model := f.complete, f.completeUserp, f.model
 	f.done()
+	C.capi_call_complete(complete, c, C.TRITONSERVER_RESPONSE_COMPLETE_FINAL, userp)
+	r.Release()
+	model.Release()
 }
 
 //export capiCancel

@@ -33,6 +33,14 @@ typedef struct {
   size_t buffer_count;
 } capi_input;
 
+// The states of a request. Programs delete requests that they have the response of, also when the
+// server has not yet released them: those are deleted by the server then.
+typedef enum {
+  CAPI_IDLE,     // the caller's
+  CAPI_RUNNING,  // the server's, until it calls the release function
+  CAPI_DELETED,  // the server's, who deletes it
+} capi_state;
+
 struct TRITONSERVER_InferenceRequest {
   TRITONSERVER_Server* server;
   char* model;
@@ -59,7 +67,7 @@ struct TRITONSERVER_InferenceRequest {
   TRITONSERVER_InferenceRequestReleaseFn_t release;
   void* release_userp;
 
-  atomic_bool running;  // the server holds the request
+  atomic_int state;     // a capi_state
   uintptr_t flight;     // handle of the Go side of the last run; 0: it never ran
 };
 
@@ -137,7 +145,3 @@ struct TRITONSERVER_Metrics {
   uintptr_t server;  // handle of the Go server
   char* text;        // of the last call
 };
-
-// capi_running reports whether the server holds the request.
-CAPI_HIDDEN bool capi_running(TRITONSERVER_InferenceRequest* r);
-CAPI_HIDDEN void capi_set_running(TRITONSERVER_InferenceRequest* r, bool running);

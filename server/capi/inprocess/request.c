@@ -5,9 +5,6 @@
 #include "_cgo_export.h"
 #include "objects.h"
 
-bool capi_running(TRITONSERVER_InferenceRequest* r) { return atomic_load(&r->running); }
-void capi_set_running(TRITONSERVER_InferenceRequest* r, bool running) { atomic_store(&r->running, running); }
-
 #define INVALID(r, format, ...) \
   capi_error(TRITONSERVER_ERROR_INVALID_ARG, "[request id: %s] " format, *(r)->id == 0 ? "<id_unknown>" : (r)->id, __VA_ARGS__)
 
@@ -66,15 +63,8 @@ static void remove_outputs(TRITONSERVER_InferenceRequest* r) {
   r->output_count = 0;
 }
 
-TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestDelete(TRITONSERVER_InferenceRequest* inference_request) {
-  TRITONSERVER_InferenceRequest* r = inference_request;
-  if (r == NULL) {
-    return NULL;
-  }
-  if (capi_running(r)) {
-    return capi_error(TRITONSERVER_ERROR_INTERNAL,
-                      "TRITONSERVER_InferenceRequestDelete: the server holds the request until it calls the release function");
-  }
+// free_request frees a request that nothing uses.
+static void free_request(TRITONSERVER_InferenceRequest* r) {
   if (r->flight != 0) {
     capiForgetFlight(r->flight);
   }
@@ -88,7 +78,23 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestDelete(TR
   free(r->id);
   free(r->model);
   free(r);
+}
+
+TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestDelete(TRITONSERVER_InferenceRequest* inference_request) {
+  int running = CAPI_RUNNING;
+  if (inference_request != NULL && !atomic_compare_exchange_strong(&inference_request->state, &running, CAPI_DELETED)) {
+    free_request(inference_request);
+  }
   return NULL;
+}
+
+void capi_call_release(TRITONSERVER_InferenceRequest* r) {
+  int running = CAPI_RUNNING;
+  if (atomic_compare_exchange_strong(&r->state, &running, CAPI_IDLE)) {
+    r->release(r, TRITONSERVER_REQUEST_RELEASE_ALL, r->release_userp);
+  } else {
+    free_request(r);
+  }
 }
 
 #define GETTER(name, type, field) \
@@ -453,13 +459,14 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_ServerInferAsync(
   if (r->complete == NULL || r->allocator == NULL || r->release == NULL) {
     return INVALID(r, "%s", "the request has no response callback, allocator or release callback");
   }
-  if (atomic_exchange(&r->running, true)) {
+  int idle = CAPI_IDLE;
+  if (!atomic_compare_exchange_strong(&r->state, &idle, CAPI_RUNNING)) {
     return capi_error(TRITONSERVER_ERROR_INTERNAL, "[request id: %s] Invalid request state transition from EXECUTING to INITIALIZED",
                       *r->id == 0 ? "<id_unknown>" : r->id);
   }
   TRITONSERVER_Error* err = capiInfer(server->handle, r, trace);
   if (err != NULL) {
-    atomic_store(&r->running, false);
+    atomic_store(&r->state, CAPI_IDLE);
   }
   return err;
 }

@@ -171,13 +171,6 @@ void capi_call_complete(TRITONSERVER_InferenceResponseCompleteFn_t f, TRITONSERV
   f(r, flags, userp);
 }
 
-void capi_call_release(TRITONSERVER_InferenceRequest* r) {
-  TRITONSERVER_InferenceRequestReleaseFn_t release = r->release;
-  void* userp = r->release_userp;
-  capi_set_running(r, false);
-  release(r, TRITONSERVER_REQUEST_RELEASE_ALL, userp);
-}
-
 void capi_call_activity(TRITONSERVER_InferenceTrace* t, int activity, uint64_t ns) {
   if (t->activity != NULL && (t->level & TRITONSERVER_TRACE_LEVEL_TIMESTAMPS)) {
     t->activity(t, (TRITONSERVER_InferenceTraceActivity)activity, ns, t->userp);

@@ -344,13 +344,25 @@ static void decoupled(TRITONSERVER_Server* s) {
   end(&c);
 }
 
-// held checks a request that runs: it cannot be deleted or sent again, but cancelled.
+// deleted deletes a request that runs: its response comes, and the server deletes it.
+static void deleted(TRITONSERVER_Server* s) {
+  call c;
+  new_request(s, &c, "slow", numbers);
+  OK(TRITONSERVER_ServerInferAsync(s, c.request, NULL));
+  OK(TRITONSERVER_InferenceRequestDelete(c.request));
+  c.released = 1;  // it is not called
+  CHECK(wait_for(&c));
+  CHECK(c.count == 1 && c.released == 1);
+  OK(TRITONSERVER_InferenceResponseError(c.responses[0]));
+  OK(TRITONSERVER_InferenceResponseDelete(c.responses[0]));
+  CHECK(c.freed == 1);
+}
+
+// held checks a request that runs: it cannot be sent again, but cancelled.
 static void held(TRITONSERVER_Server* s) {
   call c;
   new_request(s, &c, "slow", numbers);
   OK(TRITONSERVER_ServerInferAsync(s, c.request, NULL));
-  FAILS(TRITONSERVER_InferenceRequestDelete(c.request), TRITONSERVER_ERROR_INTERNAL,
-        "TRITONSERVER_InferenceRequestDelete: the server holds the request until it calls the release function");
   FAILS(TRITONSERVER_ServerInferAsync(s, c.request, NULL), TRITONSERVER_ERROR_INTERNAL,
         "[request id: <id_unknown>] Invalid request state transition from EXECUTING to INITIALIZED");
   bool cancelled = true;
@@ -687,6 +699,7 @@ char* run(const char* repository) {
   STEP(failing(s));
   STEP(decoupled(s));
   STEP(held(s));
+  STEP(deleted(s));
   STEP(trace(s));
   STEP(questions(s));
   STEP(control(s));
