@@ -42,6 +42,20 @@ build: ## build bin/triton
 	@mkdir -p bin
 	go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/triton ./cmd/triton
 
+LIBRARY ?= bin/libtritonserver.so
+.PHONY: libtritonserver
+libtritonserver: ## build bin/libtritonserver.so, the server as a C library; its headers are in server/capi/include
+	@mkdir -p $(dir $(LIBRARY))
+	go build -buildmode=c-shared -trimpath -tags $(TAGS) -o $(LIBRARY) \
+	  -ldflags '-s -w -X main.version=$(VERSION) -extldflags=-Wl,-soname,libtritonserver.so,-z,lazy,--version-script=$(CURDIR)/server/capi/exports.map' ./cmd/libtritonserver
+	@rm -f $(LIBRARY:.so=.h)
+	go run ./cmd/libtritonserver/weaken $(LIBRARY) nvml
+	TRITON_LIBTRITONSERVER=$(abspath $(LIBRARY)) go test -count=1 -run '^TestLibrary$$' ./cmd/libtritonserver/
+
+.PHONY: capi-asan
+capi-asan: ## the tests in C of the C API, with an address sanitizer in the C code of the library
+	CGO_CFLAGS='$(CGO_CFLAGS)' TRITON_CAPI_ASAN=1 go test -count=1 -v -timeout 20m -run '^TestSanitizer$$' ./cmd/libtritonserver/
+
 .PHONY: onnxruntime
 onnxruntime: ## get the pinned, hash-checked ONNX Runtime library into lib/
 	@deploy/onnxruntime.sh lib

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"debug/elf"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"triton/server/capi/capitest"
+	"triton/server/capi/description"
 	"triton/server/servertest"
 )
 
@@ -48,8 +53,104 @@ func writeModels(t *testing.T) string {
 // TestServer runs the functions that need a server, from C, in the process of the test.
 func TestServer(t *testing.T) {
 	dir := writeModels(t)
-	capitest.Run(t, "../../server/capi/include", "../../server/capi/testdata/server.c", dir)
+	capitest.Run(t, include, "../../server/capi/testdata/server.c", dir)
 	log, err := os.ReadFile(filepath.Join(dir, "..", "log"))
 	require.NoError(t, err)
 	require.Contains(t, string(log), "Waiting for in-flight requests to complete.")
+}
+
+const include = "../../server/capi/include"
+
+// functions returns the names of the functions of servers in the description of the API.
+func functions(t *testing.T) []string {
+	t.Helper()
+	file, err := os.Open("../../server/capi/api.txt")
+	require.NoError(t, err)
+	defer file.Close()
+	headers, err := description.Parse(file)
+	require.NoError(t, err)
+	var names []string
+	for _, item := range headers[0].Items {
+		if item.Kind == description.Func {
+			names = append(names, item.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// exports returns the dynamic symbols that a file defines.
+func exports(t *testing.T, path string) []string {
+	t.Helper()
+	file, err := elf.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	require.NoError(t, err)
+	var names []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestExports looks for the functions of the API in the program of the test, where libraries that
+// the server opens find them.
+func TestExports(t *testing.T) {
+	t.Parallel()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	names := exports(t, path)
+	require.Subset(t, names, functions(t))
+	for _, name := range names {
+		require.False(t, strings.HasPrefix(name, "capi"), "%s is visible to other libraries", name)
+	}
+}
+
+// build compiles and links server.c as a program.
+func build(t *testing.T, library string, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "server")
+	args := []string{"-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-DPROGRAM", "-I", include, "-o", program,
+		"../../server/capi/testdata/server.c", library, "-Wl,-rpath," + filepath.Dir(library), "-lpthread"}
+	out, err := exec.CommandContext(t.Context(), "cc", append(args, flags...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// TestLibrary links a program with the library that `make libtritonserver` has built.
+func TestLibrary(t *testing.T) {
+	library := os.Getenv("TRITON_LIBTRITONSERVER") //nolint:forbidigo // make names the library
+	if library == "" {
+		t.Skip("`make libtritonserver` builds the library and runs this test")
+	}
+	require.Equal(t, functions(t), exports(t, library), "nothing else may be visible")
+	file, err := elf.Open(library)
+	require.NoError(t, err)
+	defer file.Close()
+	name, err := file.DynString(elf.DT_SONAME)
+	require.NoError(t, err)
+	require.Equal(t, []string{"libtritonserver.so"}, name)
+	out, err := exec.CommandContext(t.Context(), build(t, library), writeModels(t)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "all functions work")
+}
+
+// TestSanitizer runs the C code of the library, and the program that uses it, with an address
+// sanitizer, which finds wrong uses of memory and memory that no one frees.
+func TestSanitizer(t *testing.T) {
+	if os.Getenv("TRITON_CAPI_ASAN") == "" { //nolint:forbidigo // make capi-asan sets it
+		t.Skip("`make capi-asan` builds the library with an address sanitizer and runs this test")
+	}
+	library := filepath.Join(t.TempDir(), "libtritonserver.so")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-asan", "-buildmode=c-shared", "-o", library, "-ldflags", "-extldflags=-Wl,-soname,libtritonserver.so", ".")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.CommandContext(t.Context(), build(t, library, "-fsanitize=address", "-Wl,--allow-shlib-undefined"), writeModels(t)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "all functions work")
+	require.NotContains(t, string(out), "ERROR: AddressSanitizer")
 }
