@@ -30,6 +30,13 @@ static TRITONSERVER_InferenceTrace* new_trace(
   return t;
 }
 
+TRITONSERVER_InferenceTrace* capi_trace_of_host(const capi_host_trace* host, uintptr_t handle) {
+  TRITONSERVER_InferenceTrace* t = new_trace(TRITONSERVER_TRACE_LEVEL_TIMESTAMPS, 0, NULL, NULL, NULL, NULL);
+  t->host = host;
+  t->host_handle = handle;
+  return t;
+}
+
 TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceTraceTensorNew(
     TRITONSERVER_InferenceTrace** trace, TRITONSERVER_InferenceTraceLevel level, uint64_t parent_id,
     TRITONSERVER_InferenceTraceActivityFn_t activity_fn, TRITONSERVER_InferenceTraceTensorActivityFn_t tensor_activity_fn,
@@ -47,6 +54,9 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceTraceNew(
 
 TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceTraceDelete(TRITONSERVER_InferenceTrace* trace) {
   if (trace != NULL) {
+    if (trace->host != NULL) {
+      trace->host->drop(trace->host_handle);
+    }
     pthread_mutex_destroy(&trace->mutex);
     free(trace->context);
     free(trace->model);
@@ -59,6 +69,11 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceTraceDelete(TRIT
 TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceTraceSpawnChildTrace(
     TRITONSERVER_InferenceTrace* trace, TRITONSERVER_InferenceTrace** child_trace) {
   CAPI_REQUIRE(child_trace);
+  if (trace != NULL && trace->host != NULL) {
+    uintptr_t child = trace->host->spawn(trace->host_handle);
+    *child_trace = child == 0 ? NULL : capi_trace_of_host(trace->host, child);
+    return NULL;
+  }
   *child_trace = trace == NULL ? NULL : new_trace(trace->level, trace->id, trace->activity, trace->tensor, trace->release, trace->userp);
   return NULL;
 }
@@ -112,6 +127,10 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceTraceContext(TRI
 TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceTraceReportActivity(
     TRITONSERVER_InferenceTrace* trace, uint64_t timestamp, const char* activity_name) {
   if (trace == NULL || !(trace->level & TRITONSERVER_TRACE_LEVEL_TIMESTAMPS)) {
+    return NULL;
+  }
+  if (trace->host != NULL) {
+    trace->host->report(trace->host_handle, timestamp, activity_name == NULL ? "" : activity_name);
     return NULL;
   }
   pthread_mutex_lock(&trace->mutex);

@@ -43,6 +43,13 @@ struct TRITONSERVER_Message {
   char text[];  // and a zero byte
 };
 
+// capi_host_trace is what a trace of the server itself does.
+typedef struct {
+  void (*report)(uintptr_t handle, uint64_t ns, const char* name);
+  uintptr_t (*spawn)(uintptr_t handle);  // 0: no trace
+  void (*drop)(uintptr_t handle);
+} capi_host_trace;
+
 struct TRITONSERVER_InferenceTrace {
   uint32_t level;
   uint64_t id, parent;
@@ -55,6 +62,8 @@ struct TRITONSERVER_InferenceTrace {
   char* model;
   int64_t version;
   char* request;
+  const capi_host_trace* host;  // of a trace of the server itself; null: a program made it
+  uintptr_t host_handle;
 };
 
 // capi_error returns an error with a formatted text.
@@ -72,6 +81,9 @@ CAPI_HIDDEN const void* capi_parameter_value(const TRITONSERVER_Parameter* p);
 
 // capi_trace_begin sets what a trace is of.
 CAPI_HIDDEN void capi_trace_begin(TRITONSERVER_InferenceTrace* trace, const char* model, int64_t version, const char* request);
+
+// capi_trace_of_host returns a trace of the server itself, which is deleted as any other.
+CAPI_HIDDEN TRITONSERVER_InferenceTrace* capi_trace_of_host(const capi_host_trace* host, uintptr_t handle);
 
 // CAPI_REQUIRE returns an error if a pointer is null.
 #define CAPI_REQUIRE(pointer) \

@@ -75,7 +75,11 @@ func (s *Server) start(c *C.TRITONSERVER_InferenceRequest, trace *C.TRITONSERVER
 	}
 	m = infer.Choose(m, r)
 	f.model, f.running = m, r
-	if trace != nil {
+	switch {
+	case trace == nil:
+	case ofHost(trace) != nil:
+		r.Trace = hostTrace{ofHost(trace), trace}
+	default:
 		f.trace = newTracer(trace, m, r.ID)
 		r.Trace = f.trace
 	}
@@ -98,6 +102,8 @@ func (f *flight) refuse(r *infer.Request) {
 	f.failed = true
 	if f.trace != nil {
 		f.trace.abandon()
+	} else {
+		r.Trace = nil // it is the caller's again
 	}
 	f.mu.Lock()
 	f.running = nil

@@ -145,3 +145,6 @@ struct TRITONSERVER_Metrics {
   uintptr_t server;  // handle of the Go server
   char* text;        // of the last call
 };
+
+// capi_host returns the trace of a Go trace.
+CAPI_HIDDEN TRITONSERVER_InferenceTrace* capi_host(uintptr_t handle);

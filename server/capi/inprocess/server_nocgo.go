@@ -2,7 +2,11 @@
 
 package inprocess
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"triton/server/infer"
+)
 
 // Server does nothing: this program has no C code.
 type Server struct{}
@@ -18,3 +22,9 @@ func (*Server) Close() {}
 
 // Provide does nothing.
 func Provide(Starter) {}
+
+// NewTrace returns nil.
+func NewTrace(infer.Trace) unsafe.Pointer { return nil }
+
+// FreeTrace does nothing.
+func FreeTrace(unsafe.Pointer) {}
