@@ -28,7 +28,7 @@ output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
 output { name: "IDX" data_type: TYPE_UINT32 dims: [ 1 ] }
 `
 
-const labelled = `backend: "identity"
+const labeled = `backend: "identity"
 max_batch_size: 8
 input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
 output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] label_filename: "labels.txt" }
@@ -40,7 +40,7 @@ func writeModels(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "models")
 	identity := servertest.Identity("INT32", "4", 8)
 	for name, config := range map[string]string{
-		"numbers": labelled, "extra": identity, "repeat": repeatModel,
+		"numbers": labeled, "extra": identity, "repeat": repeatModel,
 		"slow": identity + `parameters { key: "execute_delay_ms" value { string_value: "300" } }`,
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "1"), 0o755))
@@ -114,8 +114,10 @@ func TestExports(t *testing.T) {
 func build(t *testing.T, library string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")
-	args := []string{"-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-DPROGRAM", "-I", include, "-o", program,
-		"../../server/capi/testdata/server.c", library, "-Wl,-rpath," + filepath.Dir(library), "-lpthread"}
+	args := []string{
+		"-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-DPROGRAM", "-I", include, "-o", program,
+		"../../server/capi/testdata/server.c", library, "-Wl,-rpath," + filepath.Dir(library), "-lpthread",
+	}
 	out, err := exec.CommandContext(t.Context(), "cc", append(args, flags...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program
