@@ -66,6 +66,7 @@ var mayImport = map[string]string{
 	"pkg/gpu/nvml":                "",
 	"pkg/gpu/catalog":             "pkg/gpu",
 	"pkg/cuda":                    "",
+	"pkg/sharedlib":               "",
 	"pkg/hashorder":               "",
 	"pkg/nonblock":                "",
 	"pkg/measure":                 "",
@@ -332,7 +333,11 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest"}
+	packages := []string{
+		"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml",
+		"triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest",
+		"triton/pkg/sharedlib", "triton/server/backend/plugin",
+	}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {
