@@ -1,0 +1,38 @@
+//go:build !cgo || !linux
+
+package plugin
+
+import (
+	"context"
+
+	"triton/pkg/status"
+	"triton/server/backend"
+)
+
+// Backend refuses all models: this program was built without the ability to open libraries.
+type Backend struct{ where Location }
+
+// New returns the backend at a location.
+func New(where Location) *Backend { return &Backend{where: where} }
+
+// SettingsOf returns the name of the backend whose --backend-config pairs apply.
+func (b *Backend) SettingsOf() string { return b.where.SettingsOf() }
+
+func (b *Backend) refuse() error {
+	return status.New(status.Unsupported, "backend '%s' requires a binary built with cgo, for Linux", b.where.Name)
+}
+
+// Prepare refuses.
+func (b *Backend) Prepare(context.Context, backend.Spec) error { return b.refuse() }
+
+// Preferred returns nothing.
+func (b *Backend) Preferred() []Group { return nil }
+
+// AutoComplete refuses.
+func (b *Backend) AutoComplete(context.Context, backend.Spec) error { return b.refuse() }
+
+// Load refuses.
+func (b *Backend) Load(context.Context, backend.Spec) (backend.Model, error) { return nil, b.refuse() }
+
+// Abandon does nothing.
+func (b *Backend) Abandon() {}
