@@ -94,7 +94,7 @@ var mayImport = map[string]string{
 	"server/repository/layout":    "server/loadphase server/store server/infer pkg/modelconfig pkg/modelconfig/agent",
 	"server/repository/plan":      "server/repository/desired server/repository/layout server/store pkg/modelconfig pkg/inferencepb",
 	"server/loadphase":            "",
-	"server/model":                "server/loadphase server/model/fingerprint server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/backend/metric server/ratelimit server/warmup server/stats server/store server/validation server/lengthbucket server/admission server/scheduler/adaptive pkg/modelconfig pkg/modelconfig/extension pkg/inferencepb pkg/tensor pkg/modelconfig/modelfile pkg/modelconfig/requirement",
+	"server/model":                "server/backend/plugin server/loadphase server/model/fingerprint server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/backend/metric server/ratelimit server/warmup server/stats server/store server/validation server/lengthbucket server/admission server/scheduler/adaptive pkg/modelconfig pkg/modelconfig/extension pkg/inferencepb pkg/tensor pkg/modelconfig/modelfile pkg/modelconfig/requirement",
 	"server/repository/estimate":  "server/repository/evict pkg/inferencepb",
 	"server/repository/evict":     "",
 	"server/repository/ondemand":  "server/repository/evict",

@@ -19,7 +19,7 @@ import (
 
 // load completes the configuration with the backend's help, checks it, and makes the backend
 // model and the runner chain.
-func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
+func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) (err error) {
 	begin := time.Now()
 	config := *s.Config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(s.Config.ModelConfig)
@@ -37,6 +37,13 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 		return err
 	}
 	spec := b.spec(v, &config, s, chosen.settings)
+	if a, ok := chosen.Backend.(abandoner); ok {
+		defer func() {
+			if err != nil {
+				a.Abandon()
+			}
+		}()
+	}
 	if err := b.complete(ctx, chosen.Backend, &config, spec); err != nil {
 		return err
 	}
@@ -113,15 +120,35 @@ func (b *Builder) spec(v *LoadedVersion, c *modelconfig.Config, s Source, owner 
 	}
 }
 
+// preparer is a backend that must be prepared before it is asked about instance groups.
+type preparer interface {
+	Prepare(ctx context.Context, spec backend.Spec) error
+}
+
+// initializer is a backend whose AutoComplete runs in every load: it initializes the model, which
+// Load then returns. Abandon ends it if the load fails in between.
+type initializer interface {
+	backend.AutoCompleter
+	abandoner
+}
+
+type abandoner interface{ Abandon() }
+
 // gpuUser is a backend that reports whether it can use GPUs.
 type gpuUser interface{ HasGPU() bool }
 
 // complete lets the backend fill in missing fields of the configuration, and checks the result.
 func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
+	if p, ok := impl.(preparer); ok {
+		if err := p.Prepare(ctx, spec); err != nil {
+			return err
+		}
+	}
 	if err := b.completeInstanceGroups(impl, c); err != nil {
 		return err
 	}
-	if a, ok := impl.(backend.AutoCompleter); ok && b.opts.AutoComplete {
+	_, always := impl.(initializer)
+	if a, ok := impl.(backend.AutoCompleter); ok && (b.opts.AutoComplete || always) {
 		if err := a.AutoComplete(ctx, spec); err != nil {
 			return err
 		}

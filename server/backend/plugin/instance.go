@@ -68,7 +68,7 @@ func newInstance(m *model, at backend.Placement) (*instance, error) {
 	in.h = instances.add(in)
 	c.kind, c.handle, c.model = C.TRT_INSTANCE, C.uint64_t(in.h), m.c
 	c.name = C.CString(at.Name)
-	c.device_kind, c.device = C.TRITONSERVER_InstanceGroupKind(at.Kind), C.int32_t(at.Device)
+	c.device_kind, c.device = kindToC(at.Kind), C.int32_t(at.Device)
 	c.passive = C.bool(at.Group.GetPassive())
 	c.profiles = names(at.Group.GetProfile())
 	in.setSecondary(at.Group)

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"triton/pkg/inferencepb"
 	"triton/pkg/sharedlib"
 	"triton/server/backend"
 )
@@ -129,7 +128,7 @@ func (l *library) start() error {
 	}
 	l.parallel = bool(a.parallel)
 	for g := a.first; g != nil; g = g.next {
-		p := Group{Kind: inferencepb.ModelInstanceGroup_Kind(g.kind), Count: int(g.count)}
+		p := Group{Kind: kindFromC(g.kind), Count: int(g.count)}
 		for _, d := range unsafe.Slice(g.devices, g.device_count) {
 			p.Devices = append(p.Devices, int32(d))
 		}

@@ -11,9 +11,12 @@ package plugin
 import "C"
 
 import (
+	"slices"
 	"unsafe"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	_ "triton/server/capi" // the functions of the server's own API, which libraries call too
 	"triton/server/infer"
 )
 
@@ -76,4 +79,23 @@ func names(all []string) C.trt_names {
 		unsafe.Slice(list, len(all))[i] = C.CString(n)
 	}
 	return C.trt_names{count: C.uint32_t(len(all)), names: list}
+}
+
+// kinds are the kinds of instance groups by those of the API, which numbers them differently.
+var kinds = [...]inferencepb.ModelInstanceGroup_Kind{
+	C.TRITONSERVER_INSTANCEGROUPKIND_AUTO:  inferencepb.ModelInstanceGroup_KIND_AUTO,
+	C.TRITONSERVER_INSTANCEGROUPKIND_CPU:   inferencepb.ModelInstanceGroup_KIND_CPU,
+	C.TRITONSERVER_INSTANCEGROUPKIND_GPU:   inferencepb.ModelInstanceGroup_KIND_GPU,
+	C.TRITONSERVER_INSTANCEGROUPKIND_MODEL: inferencepb.ModelInstanceGroup_KIND_MODEL,
+}
+
+func kindToC(k inferencepb.ModelInstanceGroup_Kind) C.TRITONSERVER_InstanceGroupKind {
+	return C.TRITONSERVER_InstanceGroupKind(max(slices.Index(kinds[:], k), 0))
+}
+
+func kindFromC(k C.TRITONSERVER_InstanceGroupKind) inferencepb.ModelInstanceGroup_Kind {
+	if int(k) >= len(kinds) {
+		return inferencepb.ModelInstanceGroup_KIND_AUTO
+	}
+	return kinds[k]
 }

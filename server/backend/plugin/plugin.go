@@ -9,6 +9,8 @@
 package plugin
 
 import (
+	"strings"
+
 	"triton/pkg/inferencepb"
 	"triton/server/backend"
 )
@@ -31,6 +33,27 @@ func (l Location) SettingsOf() string {
 	}
 	return l.Name
 }
+
+// Key returns a text by which a child process finds the backend.
+func (l Location) Key() string {
+	return keyPrefix + strings.Join([]string{l.Name, l.Library, l.Artifacts, l.Settings}, keySeparator)
+}
+
+// ParseKey returns the location of a key. It reports false for the name of another backend.
+func ParseKey(key string) (Location, bool) {
+	text, ok := strings.CutPrefix(key, keyPrefix)
+	parts := strings.Split(text, keySeparator)
+	if !ok || len(parts) != 4 {
+		return Location{}, false
+	}
+	return Location{Name: parts[0], Library: parts[1], Artifacts: parts[2], Settings: parts[3]}, true
+}
+
+// No path has a character 0.
+const (
+	keyPrefix    = "library\x00"
+	keySeparator = "\x00"
+)
 
 // Group is an instance group that a backend prefers, for models whose configuration does not
 // say where their instances run.
