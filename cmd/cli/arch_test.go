@@ -121,6 +121,7 @@ var mayImport = map[string]string{
 	"server/backend/onnx":         "server/backend server/infer pkg/hashorder pkg/inferencepb pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/onnxmodel/autofill pkg/tensor pkg/modelconfig/requirement",
 	"server/backend/child":        "server/backend pkg/nonblock pkg/tensor",
 	"server/backend/metric":       "",
+	"server/backend/plugin":       "server/backend server/capi server/capi/inprocess server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/sharedlib pkg/tensor",
 	"server/backend/python":       "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson pkg/modelconfig/requirement",
 	"server/backend/python/env":   "",
 	"server/ratelimit":            "server/scheduler",

@@ -19,12 +19,21 @@ import (
 // contain is deferred in each function that C calls: a panic must not unwind into C.
 func (s *slot) contain(err **C.TRITONSERVER_Error) {
 	if p := recover(); p != nil {
-		if in := s.in; in != nil {
-			in.model.spec.Log.Error("panic in a call from a backend", "model", in.model.spec.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		}
-		if err != nil {
-			*err = give(status.New(status.Internal, "the server panicked: %v", p))
-		}
+		s.in.model.report(p, err)
+	}
+}
+
+// contain is the same for functions without a request.
+func (m *model) contain(err **C.TRITONSERVER_Error) {
+	if p := recover(); p != nil {
+		m.report(p, err)
+	}
+}
+
+func (m *model) report(panicked any, err **C.TRITONSERVER_Error) {
+	m.spec.Log.Error("panic in a call from a backend", "model", m.spec.Name, "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+	if err != nil {
+		*err = give(status.New(status.Internal, "the server panicked: %v", panicked))
 	}
 }
 
@@ -234,14 +243,17 @@ func trt_go_state_update(c *C.TRITONBACKEND_Request, st *C.TRITONBACKEND_State) 
 }
 
 //export trt_go_set_config
-func trt_go_set_config(c *C.TRITONBACKEND_Model, text *C.char, size C.size_t) *C.TRITONSERVER_Error {
+func trt_go_set_config(c *C.TRITONBACKEND_Model, text *C.char, size C.size_t) (err *C.TRITONSERVER_Error) {
 	m := models.find(handle(c.handle))
+	defer m.contain(&err)
 	return give(m.complete(C.GoBytes(unsafe.Pointer(text), C.int(size))))
 }
 
 //export trt_go_server
-func trt_go_server(c *C.TRITONBACKEND_Model, server **C.TRITONSERVER_Server) *C.TRITONSERVER_Error {
-	*server = (*C.TRITONSERVER_Server)(unsafe.Pointer(c)) // TODO
+func trt_go_server(c *C.TRITONBACKEND_Model, server **C.TRITONSERVER_Server) (err *C.TRITONSERVER_Error) {
+	m := models.find(handle(c.handle))
+	defer m.contain(&err)
+	*server = (*C.TRITONSERVER_Server)(m.callees())
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/capi/inprocess"
 )
 
 // closeLimit bounds how long the end of a model waits for a backend that keeps requests or
@@ -50,6 +51,7 @@ type model struct {
 	memory    []backend.Memory
 	open      int // requests that the backend has not ended
 	idle      sync.Cond
+	server    *inprocess.Server                // through which the backend calls other models
 	retired   []*C.TRITONBACKEND_ModelInstance // of instances that have ended
 }
 
@@ -193,6 +195,20 @@ func (m *model) retire(c *C.TRITONBACKEND_ModelInstance) {
 	m.mu.Unlock()
 }
 
+// callees returns the TRITONSERVER_Server through which the backend calls other models.
+func (m *model) callees() unsafe.Pointer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.server == nil {
+		o := inprocess.Options{Control: m.spec.Controller}
+		if m.spec.Submitter != nil {
+			o.Models = m.spec.Submitter()
+		}
+		m.server = inprocess.New(o)
+	}
+	return m.server.Handle()
+}
+
 // Memory returns what the backend has reported.
 func (m *model) Memory() []backend.Memory {
 	m.mu.Lock()
@@ -258,6 +274,9 @@ func (m *model) Close() error {
 func (m *model) free() {
 	models.remove(m.h)
 	m.threads.close()
+	if m.server != nil {
+		m.server.Close()
+	}
 	c := m.c
 	c.kind = C.TRT_FREED
 	C.trt_names_clear(&c.outputs)
