@@ -226,7 +226,7 @@ var mayImport = map[string]string{
 	"server/store/remote/unpack":     "server/store/remote",
 	"server/store/remote/webget":     "server/store/remote server/store/remote/web",
 	"server/backend/isolated":        "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
-	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
+	"server/backend/isolated/host":   "server/backend/plugin server/capi server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
 	"server/capi":                    "pkg/tritonjson server/backend/metric",
 	"server/capi/inprocess":          "pkg/kserve pkg/modelconfig pkg/tensor server/adminjson server/capi server/frontend server/infer",
 	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",

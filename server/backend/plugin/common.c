@@ -23,6 +23,16 @@ int64_t trt_clock(void) {
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+enum { TRT_DISCARDED = 256 };
+
+static void *discarded[TRT_DISCARDED];
+static uint32_t discards;
+
+void trt_discard(void *object) {
+	uint32_t at = __atomic_fetch_add(&discards, 1, __ATOMIC_RELAXED) % TRT_DISCARDED;
+	free(__atomic_exchange_n(&discarded[at], object, __ATOMIC_ACQ_REL));
+}
+
 void trt_names_clear(trt_names *n) {
 	for (uint32_t i = 0; i < n->count; i++) {
 		free(n->names[i]);
@@ -70,6 +80,8 @@ TRITONSERVER_Error *trt_batch_end(void *entry, void *userp) {
 }
 
 TRITONSERVER_Error *TRITONBACKEND_ApiVersion(uint32_t *major, uint32_t *minor) {
+	TRT_NEED(major);
+	TRT_NEED(minor);
 	*major = TRITONBACKEND_API_VERSION_MAJOR;
 	*minor = TRITONBACKEND_API_VERSION_MINOR;
 	return NULL;
@@ -78,6 +90,7 @@ TRITONSERVER_Error *TRITONBACKEND_ApiVersion(uint32_t *major, uint32_t *minor) {
 // The memory manager has no state: its only memory is that of the process.
 TRITONSERVER_Error *TRITONBACKEND_MemoryManagerAllocate(TRITONBACKEND_MemoryManager *manager, void **buffer,
 	const TRITONSERVER_MemoryType type, const int64_t id, const uint64_t size) {
+	TRT_NEED(buffer);
 	if (type != TRITONSERVER_MEMORY_CPU) {
 		return trt_fail(TRITONSERVER_ERROR_UNSUPPORTED,
 			"this server's memory manager has no %s memory", type == TRITONSERVER_MEMORY_GPU ? "GPU" : "pinned");

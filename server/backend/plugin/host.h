@@ -220,7 +220,7 @@ struct TRITONBACKEND_Request {
 	bool trace_made;
 	bool attributed; // some buffers have attributes
 	TRITONBACKEND_State *states;
-	bool embedded_in_use;
+	bool embedded_in_use; // until the end of the request
 	TRITONBACKEND_Response embedded;
 };
 
@@ -248,6 +248,21 @@ TRITONSERVER_Error *trt_fail(TRITONSERVER_Error_Code code, const char *format, .
 				"%s: the " what " is null, was freed, or is another object", __func__);     \
 		}                                                                                           \
 	} while (0)
+
+// TRT_NEED returns an error from a function of the API that got no pointer.
+#define TRT_NEED(argument)                                                                                  \
+	do {                                                                                                \
+		if ((argument) == NULL) {                                                                   \
+			return trt_fail(TRITONSERVER_ERROR_INVALID_ARG, "%s: " #argument " is null", __func__); \
+		}                                                                                           \
+	} while (0)
+
+// TRT_MAX_DIMS bounds the dimensions of a tensor.
+enum { TRT_MAX_DIMS = 1024 };
+
+// trt_discard frees an object later: its kind stays readable until many others are freed, so
+// that a backend which uses it again gets an error.
+void trt_discard(void *object);
 
 // trt_in_call reports whether this thread executes the request.
 bool trt_in_call(TRITONBACKEND_Request *r);

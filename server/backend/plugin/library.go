@@ -69,7 +69,7 @@ func load(where Location, settings map[string]string) (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &library{file: file, settings: withDefaults(settings)}
+	l := &library{file: file, settings: settings}
 	l.entries = entries{
 		initialize: file.Symbol("TRITONBACKEND_Initialize"), finalize: file.Symbol("TRITONBACKEND_Finalize"),
 		attribute:       file.Symbol("TRITONBACKEND_GetBackendAttribute"),
@@ -80,7 +80,7 @@ func load(where Location, settings map[string]string) (*library, error) {
 	if l.execute, err = file.Require("TRITONBACKEND_ModelInstanceExecute"); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(map[string]any{"cmdline": l.settings})
+	text, err := json.Marshal(map[string]any{"cmdline": withDefaults(settings)})
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +93,17 @@ func load(where Location, settings map[string]string) (*library, error) {
 	return l, l.start()
 }
 
+// pluginSetting is the key by which the user asks for the library of a backend.
+const pluginSetting = "plugin"
+
 // withDefaults returns the settings as a backend gets them.
 func withDefaults(settings map[string]string) map[string]string {
 	all := maps.Clone(settings)
 	if all == nil {
 		all = map[string]string{}
+	}
+	for _, ours := range []string{pluginSetting, threadSetting} {
+		delete(all, ours)
 	}
 	const key = "default-max-batch-size"
 	if all[key] == "" {

@@ -138,6 +138,7 @@ TRITONSERVER_Error *TRITONBACKEND_RequestInputName(TRITONBACKEND_Request *r, con
 
 TRITONSERVER_Error *TRITONBACKEND_RequestInput(TRITONBACKEND_Request *r, const char *name, TRITONBACKEND_Input **input) {
 	TRT_CHECK(r, TRT_REQUEST, "request");
+	TRT_NEED(name);
 	for (uint32_t i = 0; i < r->input_count; i++) {
 		if (strcmp(r->inputs[i].name, name) == 0) {
 			*input = &r->inputs[i];
@@ -299,7 +300,7 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseFactoryDelete(TRITONBACKEND_ResponseFa
 	TRT_CHECK(f, TRT_FACTORY, "factory");
 	TRITONBACKEND_Request *r = f->request;
 	f->kind = TRT_FREED;
-	free(f);
+	trt_discard(f);
 	trt_unref(r);
 	return NULL;
 }
@@ -333,7 +334,7 @@ void trt_request_clear(TRITONBACKEND_Request *r) {
 		if (s->attributes != NULL) {
 			TRITONSERVER_BufferAttributesDelete(s->attributes);
 		}
-		free(s);
+		trt_discard(s);
 		s = next;
 	}
 	r->states = NULL;

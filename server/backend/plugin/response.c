@@ -18,6 +18,9 @@ static void *reserve(TRITONBACKEND_Response *p, size_t n) {
 	if (b == NULL || b->size - b->used < n) {
 		size_t size = n > 4096 ? n : 4096;
 		b = malloc(sizeof(*b) + size);
+		if (b == NULL) {
+			return NULL;
+		}
 		b->size = size;
 		b->used = 0;
 		b->next = p->blocks;
@@ -30,7 +33,12 @@ static void *reserve(TRITONBACKEND_Response *p, size_t n) {
 
 static char *copy_text(TRITONBACKEND_Response *p, const char *text) {
 	size_t n = strlen(text) + 1;
-	return memcpy(reserve(p, n), text, n);
+	char *to = reserve(p, n);
+	return to == NULL ? NULL : memcpy(to, text, n);
+}
+
+static TRITONSERVER_Error *no_memory(const char *function) {
+	return trt_fail(TRITONSERVER_ERROR_UNAVAILABLE, "%s: no memory", function);
 }
 
 static TRITONSERVER_Error *new_response(TRITONBACKEND_Response **to, TRITONBACKEND_Request *r) {
@@ -39,6 +47,9 @@ static TRITONSERVER_Error *new_response(TRITONBACKEND_Response **to, TRITONBACKE
 	bool embedded = __atomic_compare_exchange_n(&r->embedded_in_use, &free_slot, true, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	if (!embedded) {
 		p = malloc(sizeof(*p));
+		if (p == NULL) {
+			return no_memory(__func__);
+		}
 	}
 	memset(p, 0, offsetof(TRITONBACKEND_Response, bytes));
 	p->kind = TRT_RESPONSE;
@@ -78,10 +89,8 @@ void trt_response_free(TRITONBACKEND_Response *p) {
 		free(b);
 		b = next;
 	}
-	if (p->embedded) {
-		__atomic_store_n(&r->embedded_in_use, false, __ATOMIC_RELEASE);
-	} else {
-		free(p);
+	if (!p->embedded) {
+		trt_discard(p);
 	}
 }
 
@@ -99,7 +108,13 @@ static TRITONSERVER_Error *set_parameter(TRITONBACKEND_Response *p, const char *
 		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INVALID_ARG, "response was nullptr");
 	}
 	TRT_CHECK(p, TRT_RESPONSE, "response");
+	if (name == NULL || (type == TRITONSERVER_PARAMETER_STRING && text == NULL)) {
+		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INVALID_ARG, "TRITONBACKEND_ResponseSetParameter: name or value is null");
+	}
 	trt_reply_parameter *q = reserve(p, sizeof(*q));
+	if (q == NULL) {
+		return no_memory(__func__);
+	}
 	q->next = NULL;
 	q->name = copy_text(p, name);
 	q->text = text == NULL ? NULL : copy_text(p, text);
@@ -133,12 +148,21 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response *p, TRIT
 		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INVALID_ARG, "response was nullptr");
 	}
 	TRT_CHECK(p, TRT_RESPONSE, "response");
+	TRT_NEED(output);
+	TRT_NEED(name);
+	if (dims > TRT_MAX_DIMS || (dims > 0 && shape == NULL)) {
+		return trt_fail(TRITONSERVER_ERROR_INVALID_ARG, "%s: output '%s' has %u dimensions, and no more than %d are possible, or no shape",
+			__func__, name, dims, TRT_MAX_DIMS);
+	}
 	TRITONBACKEND_Model *m = p->request->instance->model;
 	for (uint32_t i = 0; i < m->outputs.count; i++) {
 		if (strcmp(m->outputs.names[i], name) != 0) {
 			continue;
 		}
-		TRITONBACKEND_Output *o = reserve(p, sizeof(*o));
+		TRITONBACKEND_Output *o = reserve(p, sizeof(*o) + dims * sizeof(*shape));
+		if (o == NULL) {
+			return no_memory(__func__);
+		}
 		memset(o, 0, sizeof(*o));
 		o->kind = TRT_OUTPUT;
 		o->datatype = datatype;
@@ -146,7 +170,7 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response *p, TRIT
 		o->name = m->outputs.names[i];
 		o->index = i;
 		o->dims = dims;
-		o->shape = reserve(p, dims * sizeof(*shape));
+		o->shape = (int64_t *)(o + 1);
 		if (dims > 0) {
 			memcpy(o->shape, shape, dims * sizeof(*shape));
 		}
@@ -175,6 +199,7 @@ enum { TRT_ALIGN = 64 };
 TRITONSERVER_Error *TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output *o, void **buffer, const uint64_t size,
 	TRITONSERVER_MemoryType *type, int64_t *id) {
 	TRT_CHECK(o, TRT_OUTPUT, "output");
+	TRT_NEED(buffer);
 	*buffer = NULL;
 	if (o->allocated) {
 		return trt_fail(TRITONSERVER_ERROR_ALREADY_EXISTS, "allocated buffer for output '%s' already exists", o->name);

@@ -11,6 +11,11 @@ TRITONSERVER_Error *TRITONBACKEND_StateNew(TRITONBACKEND_State **state, TRITONBA
 	const TRITONSERVER_DataType datatype, const int64_t *shape, const uint32_t dims) {
 	TRT_CHECK(r, TRT_REQUEST, "request");
 	*state = NULL;
+	TRT_NEED(name);
+	if (dims > TRT_MAX_DIMS || (dims > 0 && shape == NULL)) {
+		return trt_fail(TRITONSERVER_ERROR_INVALID_ARG, "%s: state '%s' has %u dimensions, and no more than %d are possible, or no shape",
+			__func__, name, dims, TRT_MAX_DIMS);
+	}
 	TRITONBACKEND_Model *m = r->instance->model;
 	if (m->states.count == 0) {
 		return trt_fail(TRITONSERVER_ERROR_INVALID_ARG,

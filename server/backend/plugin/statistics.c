@@ -33,7 +33,7 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceResponseStatisticsNew(TRITONBACKE
 TRITONSERVER_Error *TRITONBACKEND_ModelInstanceResponseStatisticsDelete(TRITONBACKEND_ModelInstanceResponseStatistics *s) {
 	TRT_CHECK(s, TRT_TIMES, "record");
 	s->kind = TRT_FREED;
-	free(s);
+	trt_discard(s);
 	return NULL;
 }
 
