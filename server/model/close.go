@@ -46,6 +46,7 @@ func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err
 		return true, err
 	}
 	v.samples.Close()
+	v.closeStrategy()
 	b.removeFromLimiter(v)
 	v.folder.Release()
 	times.Add(loadphase.Close, begin)

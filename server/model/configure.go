@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -71,7 +72,13 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) (err err
 		return err
 	}
 	v.backendModel = newSharedModel(chosen.Backend, m)
-	return b.startChain(ctx, v, placements)
+	if v.strategy, err = b.openStrategy(&config, spec, s.Folder.Dir); err != nil {
+		return errors.Join(err, v.backendModel.Close())
+	}
+	if err = b.startChain(ctx, v, placements); err != nil {
+		v.closeStrategy()
+	}
+	return err
 }
 
 // replaceInstances completes a version with new instances of the backend model of old, which
@@ -92,9 +99,15 @@ func (b *Builder) replaceInstances(ctx context.Context, v, old *LoadedVersion, s
 		return err
 	}
 	defer v.addCreate(time.Now())
+	if v.strategy, err = b.openStrategy(&config, b.spec(v, &config, s, config.GetBackend()), s.Folder.Dir); err != nil {
+		return err
+	}
 	old.backendModel.refs.Add(1)
 	v.backendModel = old.backendModel
-	return b.startChain(ctx, v, placements)
+	if err = b.startChain(ctx, v, placements); err != nil {
+		v.closeStrategy()
+	}
+	return err
 }
 
 // addCreate adds the time since begin to the creation, except for that of the warm-up.
@@ -123,6 +136,11 @@ func (b *Builder) spec(v *LoadedVersion, c *modelconfig.Config, s Source, owner 
 // preparer is a backend that must be prepared before it is asked about instance groups.
 type preparer interface {
 	Prepare(ctx context.Context, spec backend.Spec) error
+}
+
+// preferrer is a backend that prefers instance groups, for configurations that do not say.
+type preferrer interface {
+	Preferred() []modelconfig.PreferredGroup
 }
 
 // initializer is a backend whose AutoComplete runs in every load: it initializes the model, which
@@ -163,6 +181,9 @@ func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelco
 // completeInstanceGroups completes and checks the instance groups.
 func (b *Builder) completeInstanceGroups(impl backend.Backend, c *modelconfig.Config) error {
 	machine := b.opts.Machine
+	if p, ok := impl.(preferrer); ok {
+		machine.Preferred = p.Preferred()
+	}
 	if g, ok := impl.(gpuUser); !ok || !g.HasGPU() {
 		placeOnCPU(c, machine)
 	}

@@ -8,6 +8,7 @@ import (
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/tensor"
 	"triton/server/admission"
+	"triton/server/backend/plugin"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/loadphase"
@@ -55,8 +56,9 @@ type LoadedVersion struct {
 	observer scheduler.Observer
 	estimate *admission.Estimate
 	queue    admission.Queue
-	gate     *ratelimit.Gate // nil without a rate limiter
-	samples  *warmup.Plan    // requests that new instances run first; nil: none
+	gate     *ratelimit.Gate  // nil without a rate limiter
+	samples  *warmup.Plan     // requests that new instances run first; nil: none
+	strategy *plugin.Strategy // custom batching functions; nil: none
 	// sequences is the scheduler of a model with sequence batching, else nil.
 	sequences *sequence.Source
 	// loadSeconds is how long the load took.

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"triton/pkg/modelconfig"
 	"triton/server/backend"
 )
 
@@ -33,7 +34,10 @@ func (b *Backend) Prepare(_ context.Context, spec backend.Spec) (err error) {
 }
 
 // Preferred returns the instance groups that the library prefers.
-func (b *Backend) Preferred() []Group { return b.lib.preferred }
+func (b *Backend) Preferred() []modelconfig.PreferredGroup { return b.lib.preferred }
+
+// HasGPU reports true: the library says itself which instances it refuses.
+func (b *Backend) HasGPU() bool { return true }
 
 // AutoComplete initializes the model, which may complete its configuration meanwhile.
 func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {

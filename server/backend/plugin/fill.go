@@ -22,7 +22,7 @@ const pinFrom = 16 << 10
 // fill makes a slot the request r of an execution.
 func (in *instance) fill(s *slot, r *infer.Request) error {
 	s.in, s.r = in, r
-	s.kept, s.released, s.final, s.again, s.gone, s.outBytes = false, false, false, false, false, 0
+	s.kept, s.released, s.final, s.again, s.begun, s.gone, s.outBytes = false, false, false, false, false, false, 0
 	in.model.began()
 
 	c := s.c

@@ -174,6 +174,7 @@ struct TRITONBACKEND_Response {
 	TRITONBACKEND_Request *request;
 	TRITONBACKEND_Output *first, **last;
 	uint32_t output_count;
+	int64_t output_begin; // of a decoupled model: when the first output was made
 	trt_reply_parameter *first_parameter, **last_parameter;
 	trt_block *blocks;
 	uint32_t used;

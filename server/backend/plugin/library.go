@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"triton/pkg/modelconfig"
 	"triton/pkg/sharedlib"
 	"triton/server/backend"
 )
@@ -34,7 +35,7 @@ type library struct {
 	file      *sharedlib.Library
 	c         *C.TRITONBACKEND_Backend
 	parallel  bool
-	preferred []Group
+	preferred []modelconfig.PreferredGroup
 	settings  map[string]string
 }
 
@@ -134,9 +135,9 @@ func (l *library) start() error {
 	}
 	l.parallel = bool(a.parallel)
 	for g := a.first; g != nil; g = g.next {
-		p := Group{Kind: kindFromC(g.kind), Count: int(g.count)}
+		p := modelconfig.PreferredGroup{Kind: kindFromC(g.kind), Count: int32(g.count)}
 		for _, d := range unsafe.Slice(g.devices, g.device_count) {
-			p.Devices = append(p.Devices, int32(d))
+			p.GPUs = append(p.GPUs, int32(d))
 		}
 		l.preferred = append(l.preferred, p)
 	}

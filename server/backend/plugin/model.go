@@ -60,9 +60,8 @@ var (
 	_ backend.MemoryReporter = (*model)(nil)
 )
 
-// newModel makes a model and lets the backend initialize it. completed is the configuration
-// that the backend has set; nil: none.
-func newModel(l *library, spec backend.Spec) (_ *model, completed *inferencepb.ModelConfig, err error) {
+// describe makes what a backend sees of a model.
+func describe(l *library, spec backend.Spec) (*model, error) {
 	m := &model{lib: l, spec: spec}
 	m.idle.L = &m.mu
 	m.h = models.add(m)
@@ -73,8 +72,19 @@ func newModel(l *library, spec backend.Spec) (_ *model, completed *inferencepb.M
 	c.auto_complete = C.bool(spec.Settings["auto-complete-config"] != "false")
 	if err := m.setConfig(spec.Config); err != nil {
 		m.free()
+		return nil, err
+	}
+	return m, nil
+}
+
+// newModel makes a model and lets the backend initialize it. completed is the configuration
+// that the backend has set; nil: none.
+func newModel(l *library, spec backend.Spec) (_ *model, completed *inferencepb.ModelConfig, err error) {
+	m, err := describe(l, spec)
+	if err != nil {
 		return nil, nil, err
 	}
+	c := m.c
 	if l.modelInitialize != nil {
 		c.initializing = true
 		err = take(C.trt_call_model(l.modelInitialize, c))
@@ -120,6 +130,14 @@ func (m *model) complete(text []byte) error {
 
 // configure prepares the model for its final configuration.
 func (m *model) configure(cfg *inferencepb.ModelConfig) error {
+	if err := m.setSignature(cfg); err != nil {
+		return err
+	}
+	m.threads.init(m)
+	return nil
+}
+
+func (m *model) setSignature(cfg *inferencepb.ModelConfig) error {
 	if err := m.setConfig(cfg); err != nil {
 		return err
 	}
@@ -146,7 +164,6 @@ func (m *model) configure(cfg *inferencepb.ModelConfig) error {
 			m.all[i].name = name
 		}
 	}
-	m.threads.init(m)
 	return nil
 }
 

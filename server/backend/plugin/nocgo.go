@@ -4,9 +4,12 @@ package plugin
 
 import (
 	"context"
+	"log/slog"
 
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/infer"
 )
 
 // Backend refuses all models: this program was built without the ability to open libraries.
@@ -26,13 +29,36 @@ func (b *Backend) refuse() error {
 func (b *Backend) Prepare(context.Context, backend.Spec) error { return b.refuse() }
 
 // Preferred returns nothing.
-func (b *Backend) Preferred() []Group { return nil }
+func (b *Backend) Preferred() []modelconfig.PreferredGroup { return nil }
 
 // AutoComplete refuses.
 func (b *Backend) AutoComplete(context.Context, backend.Spec) error { return b.refuse() }
 
 // Load refuses.
 func (b *Backend) Load(context.Context, backend.Spec) (backend.Model, error) { return nil, b.refuse() }
+
+// HasGPU reports false.
+func (b *Backend) HasGPU() bool { return false }
+
+// Strategy does not exist in this build.
+type Strategy struct{}
+
+// OpenStrategy refuses.
+func OpenStrategy(path string, _ backend.Spec) (*Strategy, error) {
+	return nil, status.New(status.Unsupported, "the batching library %s requires a binary built with cgo, for Linux", path)
+}
+
+// Begin does nothing.
+func (*Strategy) Begin() {}
+
+// Include reports false.
+func (*Strategy) Include(*infer.Request) bool { return false }
+
+// Close does nothing.
+func (*Strategy) Close() {}
+
+// Finalize does nothing.
+func Finalize(*slog.Logger) {}
 
 // Abandon does nothing.
 func (b *Backend) Abandon() {}

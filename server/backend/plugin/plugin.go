@@ -11,7 +11,6 @@ package plugin
 import (
 	"strings"
 
-	"triton/pkg/inferencepb"
 	"triton/server/backend"
 )
 
@@ -54,13 +53,5 @@ const (
 	keyPrefix    = "library\x00"
 	keySeparator = "\x00"
 )
-
-// Group is an instance group that a backend prefers, for models whose configuration does not
-// say where their instances run.
-type Group struct {
-	Kind    inferencepb.ModelInstanceGroup_Kind
-	Count   int
-	Devices []int32
-}
 
 var _ backend.AutoCompleter = (*Backend)(nil)

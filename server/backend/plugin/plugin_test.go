@@ -189,3 +189,54 @@ func TestLibraryOfTheModel(t *testing.T) {
 	s := serve(t, nil, func(o *server.Options) { o.Repositories = []string{root} })
 	require.Equal(t, []int{4}, s.infer(t, "m", 4).out(t))
 }
+
+// The strategy lets requests 0, 1, 2 share a batch, and no others.
+func TestBatchingStrategy(t *testing.T) {
+	root := t.TempDir()
+	compile(t, "strategy.c", filepath.Join(root, "m", "batchstrategy.so"))
+	compile(t, "strategy.c", filepath.Join(root, "partial", "mine.so"), "-DPARTIAL")
+	const batching = ungrouped + ` backend: "scripted" dynamic_batching { max_queue_delay_microseconds: 200000 }`
+	writeModel(t, root, "m", echo("", batching))
+	for name, path := range map[string]string{"partial": "mine.so", "absent": "none.so", "outside": "../m/batchstrategy.so"} {
+		writeModel(t, root, name, echo("", batching+fmt.Sprintf(` parameters { key: "TRITON_BATCH_STRATEGY_PATH" value { string_value: %q } }`, path)))
+	}
+	s := serve(t, nil, func(o *server.Options) { o.Repositories, o.ExitOnError = []string{root}, false })
+	for _, want := range []string{
+		"partial/mine.so does not define all required custom batching functions for model partial",
+		"Batching library path not found: ", "Batching library path escapes model repository.",
+	} {
+		require.True(t, s.log.has(want), want)
+	}
+	sizes := func(first ...int) map[int]int {
+		before := batches(t, s, "m")
+		var wg sync.WaitGroup
+		for _, n := range first {
+			wg.Go(func() { s.infer(t, "m", n) })
+			time.Sleep(20 * time.Millisecond) // they arrive in order
+		}
+		wg.Wait()
+		after := batches(t, s, "m")
+		for size, n := range before {
+			if after[size] -= n; after[size] == 0 {
+				delete(after, size)
+			}
+		}
+		return after
+	}
+	require.Equal(t, map[int]int{3: 1}, sizes(0, 1, 2))
+	require.Equal(t, map[int]int{1: 3}, sizes(5, 5, 5))
+	s.Stop(t)
+	require.True(t, s.log.has("a batcher ends"))
+}
+
+// batches returns how often batches of each size ran.
+func batches(t *testing.T, s served, model string) map[int]int {
+	t.Helper()
+	all, err := s.Service().Statistics(model, "")
+	require.NoError(t, err)
+	sizes := map[int]int{}
+	for _, b := range all.GetModelStats()[0].GetBatchStats() {
+		sizes[int(b.GetBatchSize())] = int(b.GetComputeInfer().GetCount())
+	}
+	return sizes
+}

@@ -102,18 +102,20 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseDelete(TRITONBACKEND_Response *p) {
 	return NULL;
 }
 
-static TRITONSERVER_Error *set_parameter(TRITONBACKEND_Response *p, const char *name, TRITONSERVER_ParameterType type,
+static TRITONSERVER_Error *set_parameter(const char *function, TRITONBACKEND_Response *p, const char *name, TRITONSERVER_ParameterType type,
 	const char *text, int64_t number, double real) {
 	if (p == NULL) {
 		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INVALID_ARG, "response was nullptr");
 	}
-	TRT_CHECK(p, TRT_RESPONSE, "response");
+	if (p->kind != TRT_RESPONSE) {
+		return trt_fail(TRITONSERVER_ERROR_INVALID_ARG, "%s: the response was freed, or is another object", function);
+	}
 	if (name == NULL || (type == TRITONSERVER_PARAMETER_STRING && text == NULL)) {
-		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INVALID_ARG, "TRITONBACKEND_ResponseSetParameter: name or value is null");
+		return trt_fail(TRITONSERVER_ERROR_INVALID_ARG, "%s: name or value is null", function);
 	}
 	trt_reply_parameter *q = reserve(p, sizeof(*q));
 	if (q == NULL) {
-		return no_memory(__func__);
+		return no_memory(function);
 	}
 	q->next = NULL;
 	q->name = copy_text(p, name);
@@ -127,19 +129,19 @@ static TRITONSERVER_Error *set_parameter(TRITONBACKEND_Response *p, const char *
 }
 
 TRITONSERVER_Error *TRITONBACKEND_ResponseSetStringParameter(TRITONBACKEND_Response *p, const char *name, const char *value) {
-	return set_parameter(p, name, TRITONSERVER_PARAMETER_STRING, value, 0, 0);
+	return set_parameter(__func__, p, name, TRITONSERVER_PARAMETER_STRING, value, 0, 0);
 }
 
 TRITONSERVER_Error *TRITONBACKEND_ResponseSetIntParameter(TRITONBACKEND_Response *p, const char *name, const int64_t value) {
-	return set_parameter(p, name, TRITONSERVER_PARAMETER_INT, NULL, value, 0);
+	return set_parameter(__func__, p, name, TRITONSERVER_PARAMETER_INT, NULL, value, 0);
 }
 
 TRITONSERVER_Error *TRITONBACKEND_ResponseSetBoolParameter(TRITONBACKEND_Response *p, const char *name, const bool value) {
-	return set_parameter(p, name, TRITONSERVER_PARAMETER_BOOL, NULL, value, 0);
+	return set_parameter(__func__, p, name, TRITONSERVER_PARAMETER_BOOL, NULL, value, 0);
 }
 
 TRITONSERVER_Error *TRITONBACKEND_ResponseSetDoubleParameter(TRITONBACKEND_Response *p, const char *name, const double value) {
-	return set_parameter(p, name, TRITONSERVER_PARAMETER_DOUBLE, NULL, 0, value);
+	return set_parameter(__func__, p, name, TRITONSERVER_PARAMETER_DOUBLE, NULL, 0, value);
 }
 
 TRITONSERVER_Error *TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response *p, TRITONBACKEND_Output **output, const char *name,
@@ -173,6 +175,9 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseOutput(TRITONBACKEND_Response *p, TRIT
 		o->shape = (int64_t *)(o + 1);
 		if (dims > 0) {
 			memcpy(o->shape, shape, dims * sizeof(*shape));
+		}
+		if (m->decoupled && p->output_begin == 0) {
+			p->output_begin = trt_clock();
 		}
 		*p->last = o;
 		p->last = &o->next;

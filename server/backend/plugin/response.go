@@ -31,6 +31,9 @@ func (s *slot) response(c *C.TRITONBACKEND_Response) *infer.Response {
 			break
 		}
 	}
+	if c.output_begin != 0 {
+		resp.OutputStart = int64(c.output_begin) - epoch
+	}
 	s.in.expected.Store(int64(min(s.outBytes, maxExpected)))
 	return resp
 }

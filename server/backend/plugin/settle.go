@@ -127,9 +127,14 @@ func (s *slot) unused() {
 	r := s.r
 	s.r = nil
 	unanswered := r != nil && !s.final
+	complete := s.begun && !s.in.model.decoupled // the one response came without the flag
 	s.final = true
 	s.mu.Unlock()
-	if unanswered {
+	switch {
+	case !unanswered:
+	case complete:
+		r.Respond(nil, true)
+	default:
 		r.Fail(errNoResponse)
 	}
 	s.recycle()

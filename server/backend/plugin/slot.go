@@ -43,6 +43,7 @@ type slot struct {
 	released bool
 	final    bool // the final response was sent
 	again    bool // rescheduled
+	begun    bool // a response was sent
 	gone     bool // what Cancelled reports when r is nil
 
 	out      *tensor.Buffer   // for outputs; C.memory is in it
