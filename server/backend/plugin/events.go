@@ -65,6 +65,9 @@ func trt_go_send(c *C.TRITONBACKEND_Request, response *C.TRITONBACKEND_Response,
 		}
 	}
 	s.begun = s.begun || resp != nil
+	if response != nil {
+		s.responses++
+	}
 	if final {
 		s.final = true
 		s.gone = r.Cancelled()
@@ -74,6 +77,32 @@ func trt_go_send(c *C.TRITONBACKEND_Request, response *C.TRITONBACKEND_Response,
 	}
 	s.mu.Unlock()
 	r.Respond(resp, bool(final))
+}
+
+// trt_go_report counts a response that the backend reports and has not sent: an empty one, or one
+// that it has cancelled.
+//
+//export trt_go_report
+func trt_go_report(c *C.TRITONBACKEND_Request, t *C.TRITONBACKEND_ModelInstanceResponseStatistics) {
+	s := slotOf(c)
+	defer s.contain(nil)
+	s.mu.Lock()
+	r := s.r
+	s.reports++
+	unsent := s.reports > s.responses && r != nil && !s.final && s.in.model.decoupled
+	if unsent {
+		s.responses++
+	}
+	s.mu.Unlock()
+	if !unsent {
+		return
+	}
+	var resp *infer.Response
+	if t.failed {
+		resp = infer.NewResponse()
+		resp.Err = fromC(t.error_code, &t.error[0])
+	}
+	r.Respond(resp, false)
 }
 
 //export trt_go_release

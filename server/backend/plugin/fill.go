@@ -23,6 +23,7 @@ const pinFrom = 16 << 10
 func (in *instance) fill(s *slot, r *infer.Request) error {
 	s.in, s.r = in, r
 	s.kept, s.released, s.final, s.again, s.begun, s.gone, s.outBytes = false, false, false, false, false, false, 0
+	s.responses, s.reports = 0, 0
 	in.model.began()
 
 	c := s.c

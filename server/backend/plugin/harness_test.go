@@ -85,7 +85,7 @@ func try(t testing.TB, models map[string]string, change ...func(*server.Options)
 	t.Helper()
 	s := served{log: &lines{}}
 	directory := build(t, "backend.c", "scripted")
-	logger := slog.New(slog.NewTextHandler(s.log, nil))
+	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	capi.SetLog(logger, nil)
 	opts := []servertest.Option{servertest.With(func(o *server.Options) {
 		o.BackendDirectory, o.Log = directory, logger

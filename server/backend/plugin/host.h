@@ -235,6 +235,9 @@ struct TRITONBACKEND_ModelInstanceResponseStatistics {
 	TRITONBACKEND_ModelInstance *instance;
 	TRITONBACKEND_ResponseFactory *factory;
 	uint64_t begin, output, end;
+	bool failed;
+	TRITONSERVER_Error_Code error_code;
+	char error[256];
 };
 
 // trt_fail makes an error with a formatted text.
@@ -308,6 +311,7 @@ TRITONSERVER_Error *trt_go_release(TRITONBACKEND_Request *r, bool reschedule);
 void trt_go_unused(TRITONBACKEND_Request *r);
 TRITONSERVER_Error *trt_go_output(TRITONBACKEND_Request *r, TRITONBACKEND_Output *output, uint64_t size);
 void trt_go_drop(TRITONBACKEND_Request *r, uint32_t slot);
+void trt_go_report(TRITONBACKEND_Request *r, TRITONBACKEND_ModelInstanceResponseStatistics *s);
 bool trt_go_cancelled(TRITONBACKEND_Request *r);
 TRITONSERVER_InferenceTrace *trt_go_trace(TRITONBACKEND_Request *r);
 TRITONSERVER_Error *trt_go_state_buffer(TRITONBACKEND_Request *r, TRITONBACKEND_State *state, uint64_t size);

@@ -44,7 +44,9 @@ type slot struct {
 	final    bool // the final response was sent
 	again    bool // rescheduled
 	begun    bool // a response was sent
-	gone     bool // what Cancelled reports when r is nil
+	// The responses that the backend has sent, and those that it has reported.
+	responses, reports int
+	gone               bool // what Cancelled reports when r is nil
 
 	out      *tensor.Buffer   // for outputs; C.memory is in it
 	given    []tensor.Segment // memory of outputs and states, by slot number - 1

@@ -1,8 +1,10 @@
 //go:build cgo && linux
 
 // The times that backends report. The server measures requests and responses itself; it
-// takes from a report when the computation of a batch began and ended.
+// takes from a report when the computation of a batch began and ended, and which responses
+// of a decoupled model exist in the statistics only.
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "host.h"
@@ -75,6 +77,11 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceResponseStatisticsSetResponseEnd(
 TRITONSERVER_Error *TRITONBACKEND_ModelInstanceResponseStatisticsSetError(
 	TRITONBACKEND_ModelInstanceResponseStatistics *s, TRITONSERVER_Error *error) {
 	TRT_CHECK(s, TRT_TIMES, "record");
+	s->failed = error != NULL;
+	if (s->failed) {
+		s->error_code = TRITONSERVER_ErrorCode(error);
+		snprintf(s->error, sizeof(s->error), "%s", TRITONSERVER_ErrorMessage(error));
+	}
 	return NULL;
 }
 
@@ -82,5 +89,6 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportResponseStatistics(TRITONBA
 	TRT_CHECK(s, TRT_TIMES, "record");
 	TRT_CHECK(s->instance, TRT_INSTANCE, "instance of the record");
 	TRT_CHECK(s->factory, TRT_FACTORY, "factory of the record");
+	trt_go_report(s->factory->request, s);
 	return NULL;
 }
