@@ -96,7 +96,8 @@ func (s *slot) fillInput(c *C.TRITONBACKEND_Input, i int, t *kserve.Tensor) {
 	}
 	dims := list[int64](s, len(shape))
 	copy(dims, shape)
-	buffers := list[C.trt_buffer](s, t.Data.Segments())
+	buffers := list[C.trt_buffer](s, max(t.Data.Segments(), 1))
+	buffers[0] = C.trt_buffer{}
 	n := 0
 	for k := range t.Data.Segments() {
 		if part := t.Data.Segment(k); part.N > 0 {

@@ -36,6 +36,7 @@ type instance struct {
 	failure  *C.TRITONSERVER_Error
 
 	expected atomic.Int64 // bytes of outputs of a request
+	texts    texts        // of response parameters
 
 	mu     sync.Mutex
 	kept   map[*slot]struct{} // requests that outlast their execution

@@ -252,10 +252,15 @@ static TRITONSERVER_Error *check_buffer(TRITONBACKEND_Input *in, uint32_t index)
 TRITONSERVER_Error *TRITONBACKEND_InputBuffer(TRITONBACKEND_Input *in, const uint32_t index, const void **base, uint64_t *size,
 	TRITONSERVER_MemoryType *type, int64_t *id) {
 	TRT_CHECK(in, TRT_INPUT, "input");
+	*base = NULL;
+	*size = 0;
+	if (in->size == 0 && index == 0) { // backends read the first buffer of an input without bytes
+		*type = TRITONSERVER_MEMORY_CPU;
+		*id = 0;
+		return NULL;
+	}
 	TRITONSERVER_Error *err = check_buffer(in, index);
 	if (err != NULL) {
-		*base = NULL;
-		*size = 0;
 		return err;
 	}
 	*base = in->buffers[index].base;
@@ -273,7 +278,7 @@ TRITONSERVER_Error *TRITONBACKEND_InputBufferForHostPolicy(TRITONBACKEND_Input *
 TRITONSERVER_Error *TRITONBACKEND_InputBufferAttributes(TRITONBACKEND_Input *in, const uint32_t index, const void **base,
 	TRITONSERVER_BufferAttributes **to) {
 	TRT_CHECK(in, TRT_INPUT, "input");
-	TRITONSERVER_Error *err = check_buffer(in, index);
+	TRITONSERVER_Error *err = in->size == 0 && index == 0 ? NULL : check_buffer(in, index);
 	if (err == NULL) {
 		err = trt_attributes(&in->buffers[index].attributes, in->buffers[index].size);
 	}
@@ -321,7 +326,7 @@ TRITONSERVER_Error *TRITONBACKEND_ResponseFactoryIsCancelled(TRITONBACKEND_Respo
 
 void trt_request_clear(TRITONBACKEND_Request *r) {
 	for (uint32_t i = 0; i < r->input_count; i++) {
-		for (uint32_t k = 0; k < r->inputs[i].buffer_count; k++) {
+		for (uint32_t k = 0; k == 0 || k < r->inputs[i].buffer_count; k++) {
 			if (r->inputs[i].buffers[k].attributes != NULL) {
 				TRITONSERVER_BufferAttributesDelete(r->inputs[i].buffers[k].attributes);
 				r->inputs[i].buffers[k].attributes = NULL;

@@ -18,6 +18,9 @@ import (
 // The caller holds the lock.
 func (s *slot) response(c *C.TRITONBACKEND_Response) *infer.Response {
 	resp := infer.NewResponse()
+	if c.output_begin != 0 {
+		resp.OutputStart = int64(c.output_begin) - epoch
+	}
 	if c.failed {
 		resp.Err = fromC(c.error_code, c.error)
 		return resp
@@ -31,18 +34,15 @@ func (s *slot) response(c *C.TRITONBACKEND_Response) *infer.Response {
 			break
 		}
 	}
-	if c.output_begin != 0 {
-		resp.OutputStart = int64(c.output_begin) - epoch
-	}
 	s.in.expected.Store(int64(min(s.outBytes, maxExpected)))
 	return resp
 }
 
 func (in *instance) parameter(p *C.trt_reply_parameter) kserve.Parameter {
-	q := kserve.Parameter{Name: C.GoString(p.name)}
+	q := kserve.Parameter{Name: in.texts.of(p.name)}
 	switch p._type {
 	case C.TRITONSERVER_PARAMETER_STRING:
-		q.Kind, q.String = kserve.ParamString, C.GoString(p.text)
+		q.Kind, q.String = kserve.ParamString, in.texts.of(p.text)
 	case C.TRITONSERVER_PARAMETER_BOOL:
 		q.Kind, q.Bool = kserve.ParamBool, p.number != 0
 	case C.TRITONSERVER_PARAMETER_DOUBLE:
