@@ -22,6 +22,9 @@ type Backend struct {
 // New returns the backend at a location. It opens nothing.
 func New(where Location) *Backend { return &Backend{where: where} }
 
+// Library returns the path of the library.
+func (b *Backend) Library() string { return b.where.Library }
+
 // SettingsOf returns the name of the backend whose --backend-config pairs apply.
 func (b *Backend) SettingsOf() string { return b.where.SettingsOf() }
 

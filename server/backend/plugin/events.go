@@ -165,38 +165,44 @@ var nothing = C.CString("")
 func trt_go_output(c *C.TRITONBACKEND_Request, o *C.TRITONBACKEND_Output, size C.uint64_t) (err *C.TRITONSERVER_Error) {
 	s := slotOf(c)
 	defer s.contain(&err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if size == 0 {
 		o.base = unsafe.Pointer(nothing)
 		return nil
 	}
-	g, e := s.memory(infer.Output{
-		Name: s.in.model.outputs[o.index], DataType: tensor.DataType(o.datatype), Size: int(size),
-		Filled: true, // as the API asks
-	})
-	if e != nil {
-		return give(e)
+	name := s.in.model.outputs[o.index]
+	g, ok := s.region(infer.Output{Name: name, DataType: tensor.DataType(o.datatype), Size: int(size)})
+	if !ok {
+		var e error
+		if g, e = s.memory(name, int(size)); e != nil {
+			return give(e)
+		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	o.base, o.slot = unsafe.Pointer(unsafe.SliceData(g.Bytes())), s.give(g)
 	return nil
 }
 
-// memory allocates memory, if possible that which the client wants the output in.
-func (s *slot) memory(o infer.Output) (tensor.Segment, error) {
-	if o.Size < 0 {
-		return tensor.Segment{}, status.New(status.InvalidArg, "output '%s' is too large", o.Name)
+// region returns the memory that the client wants an output in.
+func (s *slot) region(o infer.Output) (tensor.Segment, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r == nil {
+		return tensor.Segment{}, false
 	}
-	if s.r != nil && o.Name != "" {
-		if g, ok := s.r.Region(o); ok {
-			return g, nil
-		}
+	return s.r.Region(o)
+}
+
+// memory allocates memory of the pool. The API asks a backend to write all of it.
+func (s *slot) memory(name string, size int) (tensor.Segment, error) {
+	if size < 0 {
+		return tensor.Segment{}, status.New(status.InvalidArg, "'%s' is too large", name)
 	}
-	b, err := s.in.model.spec.Pool.TryGet(o.Size)
+	b, err := s.in.model.spec.Pool.TryGet(size)
 	if err != nil {
-		return tensor.Segment{}, status.New(status.Internal, "no memory for output '%s' of %d bytes: %w", o.Name, o.Size, err)
+		return tensor.Segment{}, status.New(status.Internal, "no memory for '%s' of %d bytes: %w", name, size, err)
 	}
-	return tensor.Segment{Buffer: b, N: o.Size}, nil
+	return tensor.Segment{Buffer: b, N: size}, nil
 }
 
 //export trt_go_drop
@@ -220,6 +226,17 @@ func trt_go_trace(c *C.TRITONBACKEND_Request) *C.TRITONSERVER_InferenceTrace {
 func trt_go_state_buffer(c *C.TRITONBACKEND_Request, st *C.TRITONBACKEND_State, size C.uint64_t) (err *C.TRITONSERVER_Error) {
 	s := slotOf(c)
 	defer s.contain(&err)
+	var g tensor.Segment
+	ok := size == 0
+	if !ok {
+		g, ok = s.sameBuffer(int(st.index), int(size))
+	}
+	if !ok {
+		var e error
+		if g, e = s.memory(s.in.model.states[st.index].GetOutputName(), int(size)); e != nil {
+			return give(e)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st.slot != 0 {
@@ -230,13 +247,6 @@ func trt_go_state_buffer(c *C.TRITONBACKEND_Request, st *C.TRITONBACKEND_State, 
 		st.base = unsafe.Pointer(nothing)
 		return nil
 	}
-	g, ok := s.sameBuffer(int(st.index), int(size))
-	if !ok {
-		var e error
-		if g, e = s.memory(infer.Output{Size: int(size)}); e != nil {
-			return give(e)
-		}
-	}
 	st.base, st.slot = unsafe.Pointer(unsafe.SliceData(g.Bytes())), s.give(g)
 	return nil
 }
@@ -245,6 +255,8 @@ func trt_go_state_buffer(c *C.TRITONBACKEND_Request, st *C.TRITONBACKEND_State, 
 // place.
 func (s *slot) sameBuffer(index, size int) (tensor.Segment, bool) {
 	state := s.in.model.states[index]
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !state.GetUseSameBufferForInputOutput() || s.r == nil {
 		return tensor.Segment{}, false
 	}

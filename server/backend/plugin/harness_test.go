@@ -38,10 +38,25 @@ func compile(t testing.TB, source, path string, flags ...string) {
 		t.Skip("there is no C compiler to build a backend with")
 	}
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	args := append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-I../../capi/include", "-o", path, filepath.Join("testdata", source)}, flags...)
-	out, err := exec.CommandContext(t.Context(), cc, append(args, "-lpthread")...).CombinedOutput()
-	require.NoError(t, err, string(out))
+	compiled.Lock()
+	defer compiled.Unlock()
+	key := strings.Join(append(flags, source), " ")
+	if compiled.libraries[key] == nil {
+		made := filepath.Join(t.TempDir(), "made.so")
+		args := append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-I../../capi/include", "-o", made, filepath.Join("testdata", source)}, flags...)
+		out, err := exec.CommandContext(t.Context(), cc, append(args, "-lpthread")...).CombinedOutput()
+		require.NoError(t, err, string(out))
+		compiled.libraries[key], err = os.ReadFile(made)
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.WriteFile(path, compiled.libraries[key], 0o700))
 }
+
+// compiled are the libraries that were compiled, by source and flags.
+var compiled = struct {
+	sync.Mutex
+	libraries map[string][]byte
+}{libraries: map[string][]byte{}}
 
 // lines is a log that tests look into.
 type lines struct {

@@ -168,7 +168,7 @@ func (in *instance) prepare(b *infer.Batch) error {
 // setTimes takes what the backend has reported about the batch.
 func (in *instance) setTimes(b *infer.Batch, begin int64) {
 	t := &in.c.times
-	if t.reports == 0 {
+	if b.Unreported = t.reports == 0; b.Unreported {
 		return
 	}
 	end := infer.Now()

@@ -18,6 +18,9 @@ type Backend struct{ where Location }
 // New returns the backend at a location.
 func New(where Location) *Backend { return &Backend{where: where} }
 
+// Library returns the path of the library.
+func (b *Backend) Library() string { return b.where.Library }
+
 // SettingsOf returns the name of the backend whose --backend-config pairs apply.
 func (b *Backend) SettingsOf() string { return b.where.SettingsOf() }
 

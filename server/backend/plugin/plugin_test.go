@@ -100,7 +100,7 @@ func TestMisuseIsRefused(t *testing.T) {
 }
 
 func TestWhatABackendLearns(t *testing.T) {
-	s := serve(t, map[string]string{"m": echo("describe", "instance_group { kind: KIND_CPU host_policy: \"mine\" }")}, func(o *server.Options) {
+	s := serve(t, map[string]string{"m": echo("describe", "instance_group { count: 1 kind: KIND_CPU host_policy: \"mine\" }")}, func(o *server.Options) {
 		o.BackendSettings = map[string]map[string]string{"scripted": {"color": "blue", "plugin": "true"}}
 	})
 	p := s.infer(t, "m", 1).Parameters

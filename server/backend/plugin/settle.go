@@ -63,13 +63,12 @@ func (s *slot) settle(err error) {
 	sent := c.sent
 	c.sent = nil
 	deferred := bool(c.released)
+	failed := false
 	if err != nil && sent == nil && !deferred && !s.released { // the backend has not touched it
 		c.kind = C.TRT_FREED
 		deferred = true
-		if !s.final {
-			r.Fail(err)
-			s.final = true
-		}
+		failed = !s.final
+		s.final = true
 	}
 	wasKept := s.kept
 	s.released = s.released || deferred
@@ -101,6 +100,8 @@ func (s *slot) settle(err error) {
 	s.mu.Unlock()
 
 	switch {
+	case failed:
+		r.Fail(err)
 	case response == nil:
 	case null:
 		response.Release()
