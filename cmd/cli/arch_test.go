@@ -30,7 +30,7 @@ var mayImport = map[string]string{
 	"cmd/cli/complete":            "pkg/client repo",
 	"cmd/cli/output":              "cmd/cli/flags cmd/cli/process",
 	"cmd/cli/devices":             "cmd/cli/process pkg/cuda pkg/gpu",
-	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library server/readiness server/backend/isolated/host",
+	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/backend/plugin server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library server/readiness server/backend/isolated/host",
 	"cmd/cli/perf":                "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/perf/recording cmd/cli/perf/results perf perf/data perf/load perf/report perf/result perf/result/chart pkg/client pkg/client/lane pkg/kserve pkg/measure cmd/cli/devices cmd/cli/library cmd/cli/perf/inprocess perf/llm perf/llm/genaiperf perf/service/dynamicgrpc perf/service/openai perf/service/tfserving perf/service/torchserve server cmd/cli/perf/run perf/trace",
 	"cmd/cli/library":             "cmd/cli/process server/backend/onnx",
 	"cmd/cli/perf/run":            "cmd/cli/process cmd/cli/flags perf/offline perf/offline/rows pkg/client pkg/ui",
