@@ -24,7 +24,10 @@ type fault struct {
 	noted  []string // parts of what its calls returned, or of other records of the log
 }
 
-const echoed = `"data":[1,8]`
+const (
+	echoed     = `"data":[1,8]`
+	unanswered = "the backend released the request without a final response"
+)
 
 // pluginFaults are the rules that a backend can break without ending its process. In the
 // process of the server as in one of its own, each costs its own request at most, and what is
@@ -35,10 +38,9 @@ var pluginFaults = map[string]fault{
 	"two_finals":            {200, echoed, []string{"noted: two_finals: "}},
 	"flags_after_final":     {200, echoed, []string{"noted: flags_after_final: "}},
 	"send_null":             {200, echoed, []string{"noted: send_null: TRITONBACKEND_ResponseSend: "}},
-	"no_answer":             {500, "without a response", nil},
-	"kept_response":         {500, "without a response", nil},
-	"no_final":              {200, echoed, nil},
-	"factory_without_final": {500, "without a response", nil},
+	"no_answer":             {500, unanswered, nil},
+	"no_final":              {500, unanswered, nil},
+	"factory_without_final": {500, unanswered, nil},
 	"factory_deleted_twice": {200, echoed, []string{"noted: factory_deleted_twice: TRITONBACKEND_ResponseFactoryDelete: "}},
 	"release_twice":         {200, echoed, []string{"noted: release_twice: TRITONBACKEND_RequestRelease: "}},
 	"read_after_release": {200, echoed, []string{
@@ -51,7 +53,7 @@ var pluginFaults = map[string]fault{
 		"noted: reschedule: Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag.",
 	}},
 	"error_after_all":    {200, echoed, nil},
-	"error_with_code":    {500, "an error with an unknown code", nil},
+	"error_with_code":    {400, "an error with an unknown code", nil},
 	"error_without_text": {500, "error", nil},
 	"wrong_values":       {500, "error", []string{"noted: wrong_values: policy: TRITONBACKEND_BackendSetExecutionPolicy: "}},
 	"null_arguments": {200, echoed, []string{
@@ -108,24 +110,27 @@ func TestPluginFaults(t *testing.T) {
 	}
 }
 
-// A backend that keeps a request for ever costs that request: its client leaves, other models
-// go on, and the server ends in its time.
+// A backend that keeps a request or a response for ever, which it may still answer, costs
+// that request: its client leaves, other models go on, and the server ends in its time.
 func TestPluginNeverAnswers(t *testing.T) {
 	backends := newBackendFolder(t)
 	backends.add(t, "faults", "faults.c")
 	models := t.TempDir()
-	for _, name := range []string{"silent", "none"} {
+	kept := []string{"silent", "kept_response"}
+	for _, name := range append(kept, "none") {
 		pluginModel(t, models, name, pluginConfig("faults", `parameters { key: "fault" value { string_value: "`+name+`" } }`))
 	}
 	for way, flags := range isolations {
 		t.Run(way, func(t *testing.T) {
 			s := servePlugins(t, backends, models, append(flags, "--exit-timeout-secs=1")...)
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			status, body := s.infer(ctx, t, "silent", 1, 8)
-			require.Zero(t, status, body)
-			s.requireEcho(t, "none")
-			s.requireEcho(t, "silent")
+			for _, name := range kept {
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				status, body := s.infer(ctx, t, name, 1, 8)
+				cancel()
+				require.Zero(t, status, body)
+				s.requireEcho(t, "none")
+				s.requireEcho(t, name)
+			}
 			require.NoError(t, s.cmd.Process.Signal(os.Interrupt))
 			select {
 			case <-s.done:
