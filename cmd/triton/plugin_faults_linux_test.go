@@ -168,12 +168,12 @@ var crashes = map[string]string{
 	"abort":         "SIGABRT",
 	"exit":          "code 3",
 	"exit_handlers": "code 4",
-	"kill":          "signal: killed",
+	"kill":          "signal 9",
 	"divide":        "SIGFPE",
 	"overflow":      "",
 	"double_free":   "",
 	"endless":       "isolation_execute_limit_milliseconds",
-	"throws":        "an exception of the test backend",
+	"throws":        "SIGABRT",
 }
 
 // In a process of its own only the model of a backend that ends it suffers, and comes back.
