@@ -39,7 +39,7 @@ var pluginFaults = map[string]fault{
 	"flags_after_final":     {200, echoed, []string{"noted: flags_after_final: "}},
 	"send_null":             {200, echoed, []string{"noted: send_null: TRITONBACKEND_ResponseSend: "}},
 	"no_answer":             {500, unanswered, nil},
-	"no_final":              {500, unanswered, nil},
+	"no_final":              {200, echoed, nil},
 	"factory_without_final": {500, unanswered, nil},
 	"factory_deleted_twice": {200, echoed, []string{"noted: factory_deleted_twice: TRITONBACKEND_ResponseFactoryDelete: "}},
 	"release_twice":         {200, echoed, []string{"noted: release_twice: TRITONBACKEND_RequestRelease: "}},
