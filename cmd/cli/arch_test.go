@@ -31,7 +31,7 @@ var mayImport = map[string]string{
 	"cmd/cli/output":              "cmd/cli/flags cmd/cli/process",
 	"cmd/cli/devices":             "cmd/cli/process pkg/cuda pkg/gpu",
 	"cmd/cli/doctor":              "analyzer/footprint/host cmd/cli/complete cmd/cli/devices cmd/cli/flags cmd/cli/library cmd/cli/output cmd/cli/process pkg/client pkg/gpu pkg/ui repo server/backend/onnx",
-	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library server/readiness server/backend/isolated/host",
+	"cmd/cli/serve":               "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/devices server server/backend/onnx server/grpcapi server/model server/ratelimit server/repository server/restricted server/store/remote/signature server/store/remote/unpack server/trace pkg/cuda pkg/gpu cmd/cli/library server/readiness server/backend/isolated/host server/backend/plugin",
 	"cmd/cli/perf":                "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/perf/recording cmd/cli/perf/results perf perf/data perf/load perf/report perf/result perf/result/chart pkg/client pkg/client/lane pkg/kserve pkg/measure cmd/cli/devices cmd/cli/library cmd/cli/perf/inprocess perf/llm perf/llm/genaiperf perf/service/dynamicgrpc perf/service/openai perf/service/tfserving perf/service/torchserve server cmd/cli/perf/run perf/trace",
 	"cmd/cli/library":             "cmd/cli/process server/backend/onnx",
 	"cmd/cli/perf/run":            "cmd/cli/process cmd/cli/flags perf/offline perf/offline/rows pkg/client pkg/ui",
@@ -67,6 +67,7 @@ var mayImport = map[string]string{
 	"pkg/gpu/nvml":                "",
 	"pkg/gpu/catalog":             "pkg/gpu",
 	"pkg/cuda":                    "",
+	"pkg/sharedlib":               "",
 	"pkg/hashorder":               "",
 	"pkg/nonblock":                "",
 	"pkg/measure":                 "",
@@ -94,7 +95,7 @@ var mayImport = map[string]string{
 	"server/repository/layout":    "server/loadphase server/store server/infer pkg/modelconfig pkg/modelconfig/agent",
 	"server/repository/plan":      "server/repository/desired server/repository/layout server/store pkg/modelconfig pkg/inferencepb",
 	"server/loadphase":            "",
-	"server/model":                "server/loadphase server/model/fingerprint server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/backend/metric server/ratelimit server/warmup server/stats server/store server/validation server/lengthbucket server/admission server/scheduler/adaptive pkg/modelconfig pkg/modelconfig/extension pkg/inferencepb pkg/tensor pkg/modelconfig/modelfile pkg/modelconfig/requirement",
+	"server/model":                "server/backend/plugin server/loadphase server/model/fingerprint server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/backend/metric server/ratelimit server/warmup server/stats server/store server/validation server/lengthbucket server/admission server/scheduler/adaptive pkg/modelconfig pkg/modelconfig/extension pkg/inferencepb pkg/tensor pkg/modelconfig/modelfile pkg/modelconfig/requirement",
 	"server/repository/estimate":  "server/repository/evict pkg/inferencepb",
 	"server/repository/evict":     "",
 	"server/repository/ondemand":  "server/repository/evict",
@@ -124,6 +125,7 @@ var mayImport = map[string]string{
 	"server/backend/trees":        "server/backend server/backend/native pkg/inferencepb pkg/modelconfig/textvalue pkg/tensor",
 	"server/backend/child":        "server/backend pkg/nonblock pkg/tensor",
 	"server/backend/metric":       "",
+	"server/backend/plugin":       "server/backend server/capi server/capi/inprocess server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/sharedlib pkg/tensor",
 	"server/backend/python":       "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson pkg/modelconfig/requirement",
 	"server/backend/python/env":   "",
 	"server/ratelimit":            "server/scheduler",
@@ -230,7 +232,7 @@ var mayImport = map[string]string{
 	"server/store/remote/unpack":     "server/store/remote",
 	"server/store/remote/webget":     "server/store/remote server/store/remote/web",
 	"server/backend/isolated":        "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
-	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
+	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor server/backend/plugin server/capi",
 	"server/capi":                    "pkg/tritonjson server/backend/metric",
 	"server/capi/inprocess":          "pkg/kserve pkg/modelconfig pkg/tensor server/adminjson server/capi server/frontend server/infer",
 	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",
@@ -340,9 +342,9 @@ func TestCgo(t *testing.T) {
 	t.Parallel()
 	packages := []string{
 		"triton/server/backend/onnx", "triton/server/backend/native", "triton/server/backend/openvino", "triton/server/backend/trees",
-		"triton/pkg/cuda", "triton/pkg/gpu/nvml",
+		"triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib",
+		"triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest", "triton/server/backend/plugin",
 	}
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {

@@ -70,8 +70,13 @@ func serveNVIDIA(t *testing.T, s *conformance.Suite) *server {
 			args = append(args, f)
 		}
 	}
-	cmd := exec.Command(filepath.Join(oracle(t), "bin", "tritonserver"), args...)
-	// It leaves Python children behind, which hold its output open.
+	return startNVIDIA(t, exec.Command(filepath.Join(oracle(t), "bin", "tritonserver"), args...))
+}
+
+// startNVIDIA starts a server that runs NVIDIA's library for Python models. It leaves Python
+// children behind, which hold its output open.
+func startNVIDIA(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	t.Cleanup(func() {

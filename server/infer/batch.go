@@ -17,6 +17,9 @@ type Batch struct {
 	// backend sets them; the core measures the start and the end of the whole call.
 	InputEnd    int64
 	OutputStart int64
+	// Unreported reports that the backend, which usually reports its executions, has not
+	// reported this one. If all its requests failed it does not count as an execution.
+	Unreported bool
 }
 
 // Reset clears the batch for reuse.

@@ -216,7 +216,7 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, batchErr erro
 	if !w.warmingUp {
 		g.opts.Stats.BatchFormed(w.slot.Why)
 	}
-	if batchErr == nil || s.Requests > 0 {
+	if batchErr == nil && !b.Unreported || s.Requests > 0 {
 		w.stats.Executed(&s)
 		w.executions.Add(1)
 	}

@@ -93,7 +93,11 @@ func (b *Builder) newScheduler(v *LoadedVersion, n int) (scheduler.Source, []*sc
 		o.HoldUntil = b.opts.Holds.Requests
 	}
 	if d != nil && v.config.GetMaxBatchSize() > 0 {
-		o.Policy = dynamic.New(v.config)
+		p := dynamic.New(v.config)
+		if v.strategy != nil {
+			p.SetStrategy(v.strategy)
+		}
+		o.Policy = p
 		if d.GetMaxQueueDelayMicroseconds() > 0 || v.extensions.Delay != nil {
 			o.Alarm = b.opts.NewAlarm()
 		}

@@ -74,6 +74,7 @@ func (b *Builder) closeRunning(ctx context.Context, v *LoadedVersion, last bool)
 	}
 	v.cleanUp.Do(func() {
 		v.samples.Close()
+		v.closeStrategy()
 		b.removeFromLimiter(v)
 	})
 	return true, err

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 // load completes the configuration with the backend's help, checks it, and makes the backend
 // model and the runner chain.
-func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
+func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) (err error) {
 	begin := time.Now()
 	config := *s.Config // keeps the positions of fields
 	config.ModelConfig = proto.CloneOf(s.Config.ModelConfig)
@@ -37,6 +38,13 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 		return err
 	}
 	spec := b.spec(v, &config, s, chosen)
+	if a, ok := chosen.Backend.(abandoner); ok {
+		defer func() {
+			if err != nil {
+				a.Abandon()
+			}
+		}()
+	}
 	if err := b.complete(ctx, chosen.Backend, &config, spec); err != nil {
 		return err
 	}
@@ -64,7 +72,13 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) error {
 		return err
 	}
 	v.backend = chosen.Backend
-	return b.startChain(ctx, v, m, placements)
+	if v.strategy, err = b.openStrategy(&config, spec, s.Folder.Dir); err != nil {
+		return errors.Join(err, m.Close())
+	}
+	if err = b.startChain(ctx, v, m, placements); err != nil {
+		v.closeStrategy()
+	}
+	return err
 }
 
 // replaceInstances completes a version that has the instances of old, which serves, and those that its
@@ -112,15 +126,40 @@ func (b *Builder) spec(v *LoadedVersion, c *modelconfig.Config, s Source, f foun
 	}
 }
 
+// preparer is a backend that must be prepared before it is asked about instance groups.
+type preparer interface {
+	Prepare(ctx context.Context, spec backend.Spec) error
+}
+
+// preferrer is a backend that prefers instance groups, for configurations that do not say.
+type preferrer interface {
+	Preferred() []modelconfig.PreferredGroup
+}
+
+// initializer is a backend whose AutoComplete runs in every load: it initializes the model, which
+// Load then returns. Abandon ends it if the load fails in between.
+type initializer interface {
+	backend.AutoCompleter
+	abandoner
+}
+
+type abandoner interface{ Abandon() }
+
 // gpuUser is a backend that reports whether it can use GPUs.
 type gpuUser interface{ HasGPU() bool }
 
 // complete lets the backend fill in missing fields of the configuration, and checks the result.
 func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelconfig.Config, spec backend.Spec) error {
+	if p, ok := impl.(preparer); ok {
+		if err := p.Prepare(ctx, spec); err != nil {
+			return err
+		}
+	}
 	if err := b.completeInstanceGroups(impl, c); err != nil {
 		return err
 	}
-	if a, ok := impl.(backend.AutoCompleter); ok && b.opts.AutoComplete {
+	_, always := impl.(initializer)
+	if a, ok := impl.(backend.AutoCompleter); ok && (b.opts.AutoComplete || always) {
 		if err := a.AutoComplete(ctx, spec); err != nil {
 			return err
 		}
@@ -135,6 +174,9 @@ func (b *Builder) complete(ctx context.Context, impl backend.Backend, c *modelco
 // completeInstanceGroups completes and checks the instance groups.
 func (b *Builder) completeInstanceGroups(impl backend.Backend, c *modelconfig.Config) error {
 	machine := b.opts.Machine
+	if p, ok := impl.(preferrer); ok {
+		machine.Preferred = p.Preferred()
+	}
 	if g, ok := impl.(gpuUser); !ok || !g.HasGPU() {
 		placeOnCPU(c, machine)
 	}

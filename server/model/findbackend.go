@@ -11,6 +11,7 @@ import (
 	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/backend/plugin"
 )
 
 const pythonBackend = "python"
@@ -40,21 +41,28 @@ type foundBackend struct {
 	// settings is the name of the backend whose --backend-config pairs apply, own that of
 	// another one whose pairs are added; "" for none.
 	settings, own string
+	key           string // by which a child process finds the backend; empty: its name
 }
 
 // findBackend returns the backend that runs the models of a configuration.
 func (b *Builder) findBackend(c *modelconfig.Config, dirs ...string) (foundBackend, error) {
 	name := c.GetBackend()
 	known := b.opts.Backends[name]
-	folder, mistakes := requirement.Find(c, requirement.Search{
+	where, mistakes := requirement.Find(c, requirement.Search{
 		Has:       func(string) (has, replaceable bool) { return known != nil, known != nil && canReplace(known) },
 		Directory: b.opts.BackendDirectory, Model: dirs,
+		Plugin: func(name string) bool { return b.opts.BackendSettings[name][pluginSetting] == "true" },
 	})
 	switch {
 	case len(mistakes) > 0:
 		return foundBackend{}, c.First(mistakes)
-	case folder != "":
-		return b.pythonBased(c.ModelConfig, folder)
+	case where.Library != "" && where.Folder != "":
+		completePythonBased(c.ModelConfig, where.Folder)
+		return newPlugin(plugin.Location{Name: name, Library: where.Library, Artifacts: where.Folder, Settings: pythonBackend}), nil
+	case where.Library != "":
+		return newPlugin(plugin.Location{Name: name, Library: where.Library}), nil
+	case where.Folder != "":
+		return b.pythonBased(c.ModelConfig, where.Folder)
 	}
 	f := foundBackend{Backend: known, settings: name}
 	if o, ok := known.(settingsOwner); ok {
@@ -74,13 +82,26 @@ func (b *Builder) form(ctx context.Context, f foundBackend, c *inferencepb.Model
 	return f
 }
 
-// pythonBased returns the backend of a folder with a model.py, and completes the configuration as
-// Triton does for such a backend.
+// pluginSetting is the --backend-config key that prefers the library of a backend to the one
+// that this program has.
+const pluginSetting = "plugin"
+
+func newPlugin(where plugin.Location) foundBackend {
+	return foundBackend{Backend: plugin.New(where), settings: where.SettingsOf(), key: where.Key()}
+}
+
+// pythonBased returns the backend of a folder with a model.py.
 func (b *Builder) pythonBased(c *inferencepb.ModelConfig, folder string) (foundBackend, error) {
 	host, ok := b.opts.Backends[pythonBackend].(pythonHost)
 	if !ok {
 		return foundBackend{}, status.New(status.InvalidArg, "the backend '%s' in %s is written in Python, which this program does not run", c.GetBackend(), folder)
 	}
+	completePythonBased(c, folder)
+	return foundBackend{Backend: host.Runtime(folder), settings: pythonBackend}, nil
+}
+
+// completePythonBased completes the configuration of a model whose backend is in Python.
+func completePythonBased(c *inferencepb.ModelConfig, folder string) {
 	c.Runtime = requirement.Program
 	const env = "EXECUTION_ENV_PATH"
 	if archive := filepath.Join(folder, "pb_exec_env_"+requirement.Program+".tar.gz"); c.GetParameters()[env] == nil && exists(archive) {
@@ -89,7 +110,6 @@ func (b *Builder) pythonBased(c *inferencepb.ModelConfig, folder string) (foundB
 		}
 		c.Parameters[env] = &inferencepb.ModelParameter{StringValue: archive}
 	}
-	return foundBackend{Backend: host.Runtime(folder), settings: pythonBackend}, nil
 }
 
 func canReplace(known backend.Backend) bool {

@@ -12,6 +12,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/server/backend"
+	"triton/server/backend/plugin"
 )
 
 // native is a backend of the program.
@@ -37,14 +38,15 @@ func TestFindBackend(t *testing.T) {
 	for _, path := range []string{
 		"mine/model.py", "kept/model.py", "kept/libtriton_kept.so", "over/model.py", "host/model.py",
 		"packed/model.py", "packed/pb_exec_env_model.py.tar.gz", "plain/libtriton_x.so",
+		"lib/libtriton_lib.so", "lib/model.py", "host2/libtriton_host2.so", "wanted/libtriton_wanted.so",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, path), nil, 0o644))
 	}
 	b := NewBuilder(Options{BackendDirectory: dir, Backends: backend.Set{
 		"python": host{native{"python"}}, "host": native{"host"}, "kept": shipped{native{"kept"}}, "over": shipped{native{"over"}},
-		"shipped": shipped{native{"shipped"}},
-	}})
+		"shipped": shipped{native{"shipped"}}, "host2": native{"host2"}, "wanted": native{"wanted"}, "unmet": native{"unmet"},
+	}, BackendSettings: map[string]map[string]string{"wanted": {"plugin": "true"}, "unmet": {"plugin": "true"}}})
 	for _, c := range []struct{ backend, runtime, want, settings string }{
 		{"host", "", "host", "host"},
 		{"host", "libtriton_host.so", "host", "host"},
@@ -62,7 +64,12 @@ func TestFindBackend(t *testing.T) {
 		{"python", "model.py", "unable to find Python backend based backend library 'model.py' for model 'm', searched: '$/python/model.py'", ""},
 		{"mine", "libtriton_mine.so", "unable to find backend library 'libtriton_mine.so' for model 'm', searched: 'v' 'd' '$/mine' ", ""},
 		{"mine", "../plain/libtriton_x.so", "backend library name '../plain/libtriton_x.so' escapes backend directory '$/mine', for model 'm', check model config runtime field", ""},
-		{"plain", "libtriton_x.so", "the backend library $/plain/libtriton_x.so of model 'm' cannot be opened: this server does not run backends that are shared libraries", ""},
+		{"plain", "libtriton_x.so", "$/plain/libtriton_x.so", "plain"},
+		{"lib", "", "$/lib/libtriton_lib.so", "lib"},
+		{"host2", "", "host2", "host2"},
+		{"host2", "libtriton_host2.so", "$/host2/libtriton_host2.so", "host2"},
+		{"wanted", "", "$/wanted/libtriton_wanted.so", "wanted"},
+		{"unmet", "", "unable to find backend library 'libtriton_unmet.so' for model 'm', searched: 'v' 'd' '$/unmet' ", ""},
 	} {
 		config := modelconfig.New("", &inferencepb.ModelConfig{Name: "m", Backend: c.backend, Runtime: c.runtime})
 		f, err := b.findBackend(config, "v", "d")
@@ -78,6 +85,8 @@ func TestFindBackend(t *testing.T) {
 			require.Equal(t, want, f.name, c)
 		case shipped:
 			require.Equal(t, want, f.name, c)
+		case *plugin.Backend:
+			require.Equal(t, want, f.Library(), c)
 		}
 		inFolder := strings.HasPrefix(c.want, "in ")
 		require.Equal(t, inFolder || c.runtime == "model.py", config.Runtime == "model.py", c)

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/status"
@@ -35,6 +37,6 @@ func (b *Builder) isolate(chosen foundBackend, c *modelconfig.Config) (foundBack
 		return chosen, status.New(status.Unsupported, "isolation=process: this program cannot run models in processes of their own")
 	}
 	var err error
-	chosen.Backend, err = b.opts.Isolation.Wrap(c.GetBackend(), i.Limits)
+	chosen.Backend, err = b.opts.Isolation.Wrap(cmp.Or(chosen.key, c.GetBackend()), i.Limits)
 	return chosen, err
 }

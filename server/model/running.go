@@ -8,6 +8,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/server/admission"
 	"triton/server/backend"
+	"triton/server/backend/plugin"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/ratelimit"
@@ -30,8 +31,9 @@ type running struct {
 	observer scheduler.Observer
 	estimate *admission.Estimate
 	queue    admission.Queue
-	gate     *ratelimit.Gate // nil without a rate limiter
-	samples  *warmup.Plan    // requests that new instances run first; nil: none
+	gate     *ratelimit.Gate  // nil without a rate limiter
+	samples  *warmup.Plan     // requests that new instances run first; nil: none
+	strategy *plugin.Strategy // custom batching functions; nil: none
 	// sequences is the scheduler of a model with sequence batching, else nil.
 	sequences *sequence.Source
 	// warmUpTime is that of the instance that took longest.

@@ -15,6 +15,7 @@ import (
 	"triton/pkg/log"
 	"triton/server"
 	"triton/server/backend/onnx"
+	"triton/server/backend/plugin"
 )
 
 func run(ctx context.Context, p process.Process, o *options) error {
@@ -59,7 +60,9 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	if err != nil {
 		return usageError(err)
 	}
-	return exit(p, runServer(ctx, p, s))
+	err = exit(p, runServer(ctx, p, s))
+	plugin.Finalize(opts.Log)
+	return err
 }
 
 // openCUDA returns the CUDA driver for memory that clients register; nil if they may not or

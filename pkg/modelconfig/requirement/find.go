@@ -3,10 +3,10 @@ package requirement
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/status"
 )
 
 const (
@@ -27,63 +27,106 @@ type Search struct {
 	Directory string
 	// Model are the directories of the version and the model, where Triton looks for libraries too.
 	Model []string
+	// Plugin reports whether the user prefers the library of a backend that the server has
+	// itself; nil: for none.
+	Plugin func(name string) bool
 }
 
-// Find looks for the backend of a configuration as Triton does: a backend of the server stands for a
-// library, so it comes before the model.py in the backend directory, unless the runtime names the
-// model.py. The folder is that of a backend written in Python, else empty. At most one mistake is
-// found.
-func Find(c *modelconfig.Config, s Search) (folder string, found []modelconfig.Finding) {
+// Found is where a backend was found. The zero value is a backend of the server.
+type Found struct {
+	// Folder is that of a backend written in Python.
+	Folder string
+	// Library is the shared library to open. With Folder it is that of the Python backend,
+	// which runs the backend in the folder.
+	Library string
+}
+
+// Find looks for the backend of a configuration as Triton does. A backend of the server stands for
+// a library in the backend directory. It gives way to a library in the directories of the model,
+// to one that the runtime names, and to one that the user prefers; and to a model.py that the
+// runtime names. At most one mistake is found.
+func Find(c *modelconfig.Config, s Search) (where Found, found []modelconfig.Finding) {
 	k := checker{Config: c, backend: c.GetBackend()}
+	k.find(&where, s)
+	return where, k.found
+}
+
+func (k *checker) find(where *Found, s Search) {
 	has, replaceable := s.Has(k.backend)
-	folder = filepath.Join(s.Directory, k.backend)
+	prefer := s.Plugin != nil && s.Plugin(k.backend)
+	folder := filepath.Join(s.Directory, k.backend)
+	dirs := append(slices.Clone(s.Model), folder)
 	path := filepath.Join(folder, Program)
-	switch library := "libtriton_" + k.backend + ".so"; c.GetRuntime() {
+	switch library := "libtriton_" + k.backend + ".so"; k.GetRuntime() {
 	case "":
-		custom := !has || replaceable && !isFile(filepath.Join(folder, library))
-		if custom && isFile(path) {
-			return folder, nil
+		if has && !prefer {
+			dirs = s.Model
 		}
-		if !has {
+		custom := !has || replaceable && !isFile(filepath.Join(folder, library))
+		switch {
+		case k.library(where, library, dirs):
+		case custom && isFile(path):
+			k.program(where, s, folder)
+		case prefer && has:
+			k.noLibrary(library, append(slices.Clone(s.Model), folder))
+		case !has:
 			k.add(ruleUnknown, "backend", "", "unable to find backend library for backend '%s', try specifying runtime on the model configuration.", k.backend)
 		}
 	case Program:
-		if isFile(path) {
-			return folder, nil
-		}
-		if !has || !replaceable {
+		switch {
+		case isFile(path):
+			k.program(where, s, folder)
+		case !has || !replaceable:
 			k.add(ruleRuntime, "runtime", "remove it",
-				"unable to find Python backend based backend library '%s' for model '%s', searched: '%s'", Program, c.GetName(), path)
+				"unable to find Python backend based backend library '%s' for model '%s', searched: '%s'", Program, k.GetName(), path)
 		}
 	default:
-		if !has || c.GetRuntime() != library {
-			k.noLibrary(append(s.Model, folder))
+		runtime := k.GetRuntime()
+		if !k.library(where, runtime, dirs) && (!has || runtime != library) {
+			k.noLibrary(runtime, dirs)
 		}
 	}
-	return "", k.found
 }
 
-// noLibrary reports a runtime that cannot be used.
-func (k *checker) noLibrary(dirs []string) {
-	runtime := k.GetRuntime()
-	var searched strings.Builder
+// program uses the backend that a folder has in Python.
+func (k *checker) program(where *Found, s Search, folder string) {
+	where.Folder = folder
+	if s.Plugin == nil || !s.Plugin("python") {
+		return
+	}
+	dirs := append(slices.Clone(s.Model), folder, filepath.Join(s.Directory, "python"))
+	if !k.library(where, pythonLibrary, dirs) {
+		k.noLibrary(pythonLibrary, dirs)
+	}
+}
+
+const pythonLibrary = "libtriton_python.so"
+
+// library looks for a library in directories. It reports false when none has it.
+func (k *checker) library(where *Found, name string, dirs []string) bool {
 	for _, dir := range dirs {
-		path := filepath.Join(dir, runtime)
+		path := filepath.Join(dir, name)
 		if !exists(path) {
-			searched.WriteString("'" + dir + "' ")
 			continue
 		}
 		if rel, err := filepath.Rel(dir, path); err != nil || !filepath.IsLocal(rel) {
 			k.add(ruleRuntime, "runtime", "write the name of the library alone",
-				"backend library name '%s' escapes backend directory '%s', for model '%s', check model config runtime field", runtime, dir, k.GetName())
-			return
+				"backend library name '%s' escapes backend directory '%s', for model '%s', check model config runtime field", name, dir, k.GetName())
+			return true
 		}
-		k.add(ruleRuntime, "runtime", "remove it, or use a backend of this server",
-			"the backend library %s of model '%s' cannot be opened: this server does not run backends that are shared libraries", path, k.GetName())
-		k.found[len(k.found)-1].Code = status.Unsupported
-		return
+		where.Library = path
+		return true
 	}
-	k.add(ruleRuntime, "runtime", "remove it", "unable to find backend library '%s' for model '%s', searched: %s", runtime, k.GetName(), searched.String())
+	return false
+}
+
+// noLibrary reports a library that is in none of the directories.
+func (k *checker) noLibrary(name string, dirs []string) {
+	var searched strings.Builder
+	for _, dir := range dirs {
+		searched.WriteString("'" + dir + "' ")
+	}
+	k.add(ruleRuntime, "runtime", "remove it", "unable to find backend library '%s' for model '%s', searched: %s", name, k.GetName(), searched.String())
 }
 
 func exists(path string) bool {

@@ -24,7 +24,20 @@ type Policy struct {
 	maxBatch    int
 	delay       atomic.Int64 // ns
 	equalInputs EqualInputs
+	strategy    Strategy // nil: none
 }
+
+// Strategy decides which requests join a batch, in addition to the sizes and shapes. The policy
+// calls it under the queue's lock.
+type Strategy interface {
+	// Begin begins a batch, and ends the one before.
+	Begin()
+	// Include reports whether a request joins. The first request of a batch joins in any case.
+	Include(r *infer.Request) bool
+}
+
+// SetStrategy sets the strategy before the policy is used.
+func (p *Policy) SetStrategy(s Strategy) { p.strategy = s }
 
 // New reads the policy from a configuration with dynamic_batching.
 func New(cfg *inferencepb.ModelConfig) *Policy {
@@ -107,6 +120,10 @@ func (p *Policy) scan(waiting *scheduler.PriorityQueue, hasDelay bool) *scan {
 	if last == nil || s.policy != p || s.hasDelay != hasDelay {
 		first := waiting.Front()
 		*s = scan{policy: p, hasDelay: hasDelay, first: first, oldest: first.Position.Since}
+		if p.strategy != nil {
+			p.strategy.Begin()
+			p.strategy.Include(first)
+		}
 		p.add(s, first)
 	}
 	for p.canGrow(s) {
@@ -134,6 +151,8 @@ func (p *Policy) consider(s *scan, r *infer.Request) {
 		s.closed, s.closedWhy, s.last = true, stats.Full, r
 	case !p.equalInputs.Equal(s.first, r):
 		s.closed, s.closedWhy, s.last = true, stats.Shape, r
+	case p.strategy != nil && !p.strategy.Include(r):
+		s.closed, s.closedWhy, s.last = true, stats.Full, r
 	default:
 		p.add(s, r)
 	}

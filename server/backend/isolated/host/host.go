@@ -12,6 +12,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/child"
 	"triton/server/backend/isolated/wire"
+	"triton/server/backend/plugin"
 	"triton/server/infer"
 )
 
@@ -58,6 +59,7 @@ func Main(argument string, environ []string, backends backend.Set) error {
 	select {
 	case err = <-served:
 	case <-h.ended:
+		plugin.Finalize(h.log)
 		peer.Flush()
 	}
 	return err

@@ -11,6 +11,8 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/backend/isolated/wire"
+	"triton/server/backend/plugin"
+	"triton/server/capi"
 )
 
 // describe says what a backend can do.
@@ -28,6 +30,10 @@ func (h *host) describe(name []byte) ([]byte, error) {
 }
 
 func (h *host) backend(name string) (backend.Backend, error) {
+	if where, ok := plugin.ParseKey(name); ok {
+		capi.SetLog(h.log, nil)
+		return plugin.New(where), nil
+	}
 	b := h.backends[name]
 	if b == nil {
 		return nil, status.New(status.Internal, "the child has no backend '%s'", name)
@@ -47,6 +53,9 @@ func (h *host) complete(body []byte) ([]byte, error) {
 	}
 	if err := a.AutoComplete(context.Background(), spec); err != nil {
 		return nil, err
+	}
+	if a, ok := b.(interface{ Abandon() }); ok {
+		a.Abandon() // the child that loads the model prepares it again
 	}
 	return proto.Marshal(spec.Config)
 }
