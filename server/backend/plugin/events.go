@@ -13,6 +13,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/capi/inprocess"
 	"triton/server/infer"
 )
 
@@ -218,8 +219,15 @@ func trt_go_drop(c *C.TRITONBACKEND_Request, number C.uint32_t) {
 
 //export trt_go_trace
 func trt_go_trace(c *C.TRITONBACKEND_Request) *C.TRITONSERVER_InferenceTrace {
+	s := slotOf(c)
+	defer s.contain(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r != nil && s.r.Trace != nil {
+		c.trace = (*C.TRITONSERVER_InferenceTrace)(inprocess.NewTrace(s.r.Trace))
+	}
 	c.trace_made = true
-	return nil
+	return c.trace
 }
 
 //export trt_go_state_buffer

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"triton/pkg/tensor"
+	"triton/server/capi/inprocess"
 	"triton/server/infer"
 )
 
@@ -140,6 +141,10 @@ func (s *slot) recycle() {
 	}
 	if s.c.attributed || s.c.states != nil {
 		C.trt_request_clear(s.c)
+	}
+	if s.c.trace != nil {
+		inprocess.FreeTrace(unsafe.Pointer(s.c.trace))
+		s.c.trace = nil
 	}
 	for _, p := range s.chunks {
 		C.free(p)

@@ -85,7 +85,8 @@ func (t *threads) close() {
 
 // parallel reports whether instances may be initialized at the same time.
 func (m *model) parallel() bool {
-	if v, ok := os.LookupEnv("TRITON_PARALLEL_INSTANCE_LOADING"); ok {
+	// The libraries read the same environment.
+	if v, ok := os.LookupEnv("TRITON_PARALLEL_INSTANCE_LOADING"); ok { //nolint:forbidigo // it is of the API and not of the command line
 		return v == "1"
 	}
 	return m.lib.parallel
