@@ -14,7 +14,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/cache"
+	"triton/server/cache/stored"
 	"triton/server/infer"
 )
 
@@ -106,7 +108,7 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 		return false
 	}
 	c.breaker.recordSuccess()
-	if err := decode(value, into); err != nil {
+	if err := stored.Decode(tensor.HeapBuffer(value), into); err != nil {
 		into.Reset()
 		c.breaker.report("lookup", err)
 		return false
@@ -117,7 +119,7 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 // Insert queues a copy to be written. It does not know whether Redis has the key
 // already.
 func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
-	n := int64(size(resp))
+	n := int64(stored.Size(resp))
 	switch {
 	case n > maxBytes:
 		return status.New(status.Internal, "Requested byte_size: %d is greater than the largest response that is sent to Redis: %d", n, maxBytes)
@@ -129,7 +131,7 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 		return nil
 	}
 	select {
-	case c.queue <- item{c.redisKey(k), encode(resp)}:
+	case c.queue <- item{c.redisKey(k), stored.Append(make([]byte, 0, n), resp)}:
 	default:
 		c.bytes.Add(-n)
 		c.breaker.report("insert", errBusy)
