@@ -223,6 +223,7 @@ var mayImport = map[string]string{
 	"server/store/remote/webget":     "server/store/remote server/store/remote/web",
 	"server/backend/isolated":        "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
 	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
+	"server/capi":                    "",
 	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",
 }
 
@@ -238,6 +239,7 @@ var testsImport = map[string]string{
 	"pkg/tensor/tensortest":               "pkg/tensor",
 	"pkg/ui/uitest":                       "",
 	"server/backend/backendtest":          "server/backend server/infer server/infer/infertest",
+	"server/capi/description":             "",
 	"server/chaos":                        "pkg/client pkg/measure pkg/onnxmodel pkg/routing",
 	"server/conformance":                  "pkg/inferencepb",
 	"server/http1/http1test":              "server/http1",
