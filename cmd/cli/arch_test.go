@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"pkg/gpu/nvml":                "",
 	"pkg/gpu/catalog":             "pkg/gpu",
 	"pkg/cuda":                    "",
+	"pkg/sharedlib":               "",
 	"pkg/hashorder":               "",
 	"pkg/nonblock":                "",
 	"pkg/measure":                 "",
@@ -328,7 +329,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml"}
+	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {
