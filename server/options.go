@@ -153,11 +153,13 @@ type State struct {
 
 // Cache configures the response cache. Without a name there is none.
 type Cache struct {
-	Name     string            // "local" or "redis"
+	Name     string            // "local", "redis", or the name of a library
 	Settings map[string]string // the --cache-config pairs
-	// Directory is where Triton searches for caches. It only appears in an error
-	// message.
+	// Directory has the libraries of caches: <name>/libtritoncache_<name>.so.
 	Directory string
+	// PreferLibrary lets a library in Directory replace the cache of the same name in this
+	// program.
+	PreferLibrary bool
 }
 
 // Endpoint is the address of a service. Port 0 selects a free port.

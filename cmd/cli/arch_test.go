@@ -121,7 +121,9 @@ var mayImport = map[string]string{
 	"server/backend/python":       "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson pkg/modelconfig/requirement",
 	"server/backend/python/env":   "",
 	"server/ratelimit":            "server/scheduler",
-	"server/cache/redis":          "server/cache server/cache/stored server/infer pkg/tensor",
+	"server/cache/redis":          "server/cache server/cache/breaker server/cache/stored server/infer pkg/tensor",
+	"server/cache/breaker":        "server/infer",
+	"server/cache/library":        "server/cache server/cache/breaker server/cache/stored server/capi server/infer pkg/sharedlib pkg/tensor",
 	"server/cache/stored":         "server/infer pkg/kserve pkg/tensor",
 	"server/cache":                "server/infer server/scheduler server/stats pkg/kserve pkg/tensor",
 	"server/warmup":               "server/infer server/backend pkg/inferencepb pkg/tensor pkg/modelconfig pkg/modelconfig/modelfile",
@@ -329,7 +331,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib"}
+	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib", "triton/server/cache/library"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {

@@ -149,6 +149,7 @@ func (o *options) finishCache() error {
 		}
 		o.setCache(set.name, set.key, set.value)
 	}
+	o.Cache.PreferLibrary = o.table.Changed("cache-directory")
 	if o.Cache.Name != "redis" {
 		return nil
 	}

@@ -247,8 +247,9 @@ func (o *options) bindBackends(t *table) {
 		"libraries are not loaded; the agent checksum is part of this program")
 
 	t.Group("Response Cache")
-	t.list(&o.caches, checked(cacheSetting), "cache-config", "<cache>,<setting>=<value> for the response cache; <cache> is local or redis. May be repeated.")
-	t.unused(textValue(&o.Cache.Directory), "cache-directory", "Folder of cache libraries.", "libraries are not loaded; the caches are part of this program")
+	t.list(&o.caches, checked(cacheSetting), "cache-config", "<cache>,<setting>=<value> for the response cache; <cache> is local, redis or the name of a library. May be repeated.")
+	t.text(&o.Cache.Directory, "cache-directory",
+		"Folder of cache libraries, <cache>/libtritoncache_<cache>.so. If it is given, a library there replaces the cache of this program that has the same name.")
 }
 
 func (o *options) bindMachine(t *table) {
