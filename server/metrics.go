@@ -15,6 +15,7 @@ import (
 	"triton/server/backend/metric"
 	"triton/server/backend/python"
 	"triton/server/cache"
+	"triton/server/capi"
 	"triton/server/http1"
 	"triton/server/stats"
 )
@@ -123,6 +124,6 @@ func (f *metricsFrontend) page() []byte {
 		f.machine.log.Error("some metrics cannot be written", "error", err)
 	}
 	slices.SortStableFunc(families, byOrder(f.order))
-	families = append(families, f.modelMetrics.Gather()...)
+	families = append(append(families, f.modelMetrics.Gather()...), capi.Metrics().Gather()...)
 	return appendFamilies(nil, families)
 }

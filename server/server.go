@@ -16,6 +16,7 @@ import (
 	"triton/server/backend/isolated"
 	"triton/server/backend/metric"
 	"triton/server/cache"
+	"triton/server/capi"
 	"triton/server/fleet"
 	"triton/server/infer"
 	"triton/server/loadphase"
@@ -99,6 +100,7 @@ func New(o Options) (*Server, error) {
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
 		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
+	capi.SetLog(o.Log, o.Logs)
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
 		return nil, err

@@ -226,7 +226,7 @@ var mayImport = map[string]string{
 	"server/store/remote/webget":     "server/store/remote server/store/remote/web",
 	"server/backend/isolated":        "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
 	"server/backend/isolated/host":   "server/backend server/backend/child server/backend/isolated/wire server/infer pkg/inferencepb pkg/kserve pkg/modelconfig/extension pkg/tensor",
-	"server/capi":                    "",
+	"server/capi":                    "pkg/tritonjson server/backend/metric",
 	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",
 }
 
@@ -331,7 +331,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 // rest builds everywhere.
 func TestCgo(t *testing.T) {
 	t.Parallel()
-	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib", "triton/server/cache/library"}
+	packages := []string{"triton/server/backend/onnx", "triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib", "triton/server/capi", "triton/server/cache/library"}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {
 			if slices.Contains(p.Imports, i) && !slices.Contains(packages, p.ImportPath) {

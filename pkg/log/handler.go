@@ -57,7 +57,11 @@ var buffers = sync.Pool{New: func() any { return new([2][]byte) }}
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	settings := h.sink.settings.Load()
+	from, elsewhere := ctx.Value(sourceKey{}).(source)
 	if settings.Format == JSON {
+		if elsewhere {
+			r.AddAttrs(slog.String("file", string(appendPlace(nil, from.file, from.line))))
+		}
 		return h.json.of(r.Level).Handle(ctx, r)
 	}
 	bufs := buffers.Get().(*[2][]byte)
@@ -81,6 +85,13 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 		line = append(line, severity(r.Level))
 		line = r.Time.UTC().AppendFormat(line, "0102 15:04:05.000000 ")
 	}
+	line = append(line, pid...)
+	line = append(line, ' ')
+	if elsewhere {
+		line = appendPlace(line, from.file, from.line)
+	} else {
+		line = appendSource(line, r.PC)
+	}
 	line = appendText(line, r, attrs, table, settings.Raw)
 	bufs[0], bufs[1] = attrs, line
 	return h.sink.write(r.Level, line)
@@ -96,14 +107,11 @@ func severity(l slog.Level) byte {
 	return 'I'
 }
 
-// appendText appends the part that Triton's two formats share: pid, source and message.
+// appendText appends the message and what follows it.
 // Unless raw is set the message is a JSON string, so that no input can forge a line.
 // Attributes follow the message, quoted where they could be read as several. A table
 // follows the line unchanged.
 func appendText(b []byte, r slog.Record, attrs []byte, below string, raw bool) []byte {
-	b = append(b, pid...)
-	b = append(b, ' ')
-	b = appendSource(b, r.PC)
 	b = append(b, "] "...)
 	switch {
 	case raw:
@@ -124,9 +132,29 @@ func appendSource(b []byte, pc uintptr) []byte {
 		return append(b, "?:0"...)
 	}
 	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	b = append(b, filepath.Base(f.File)...)
+	return appendPlace(b, f.File, f.Line)
+}
+
+func appendPlace(b []byte, file string, line int) []byte {
+	b = append(b, filepath.Base(file)...)
 	b = append(b, ':')
-	return strconv.AppendInt(b, int64(f.Line), 10)
+	return strconv.AppendInt(b, int64(line), 10)
+}
+
+// source is the place of code that is not Go's.
+type source struct {
+	file string
+	line int
+}
+
+type sourceKey struct{}
+
+// Foreign logs a message of code in another language, which tells its own file and line.
+func Foreign(ctx context.Context, l *slog.Logger, level slog.Level, file string, line int, msg string) {
+	if l.Enabled(ctx, level) {
+		ctx = context.WithValue(ctx, sourceKey{}, source{file, line})
+		_ = l.Handler().Handle(ctx, slog.NewRecord(time.Now(), level, msg, 0))
+	}
 }
 
 func newRecord(l slog.Level, msg string, skip int) slog.Record {

@@ -80,7 +80,8 @@ type Sink struct {
 	settings atomic.Pointer[Settings]
 	mu       struct {
 		sync.Mutex
-		file *os.File
+		file  *os.File
+		watch func(Settings)
 	}
 }
 
@@ -130,7 +131,19 @@ func (k *Sink) Update(change func(*Settings) error) error {
 		}
 	}
 	k.settings.Store(&s)
+	if k.mu.watch != nil {
+		k.mu.watch(s)
+	}
 	return nil
+}
+
+// Watch calls f with the settings, now and after each change, and no longer the function of an
+// earlier call. f must not use the sink.
+func (k *Sink) Watch(f func(Settings)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mu.watch = f
+	f(k.Settings())
 }
 
 // Close closes the file, if any. Later lines go to the console.

@@ -28,12 +28,14 @@ func (k Kind) String() string {
 
 // Registry holds the families of all models. It is safe for concurrent use.
 type Registry struct {
+	free     []string // prefixes of the server's own names that are free here
 	mu       sync.Mutex
 	families map[string]*Family
 }
 
-// New returns an empty Registry.
-func New() *Registry { return &Registry{families: map[string]*Family{}} }
+// New returns an empty Registry. Families may have the prefixes of the server's own ones only if
+// they begin with one of free.
+func New(free ...string) *Registry { return &Registry{free: free, families: map[string]*Family{}} }
 
 // Family is a family of metrics of one name. Models that make a family of the same name
 // and kind share it.
@@ -58,7 +60,7 @@ func (r *Registry) Family(name, help string, kind Kind) (*Family, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.families[name]
-	if f != nil && f.kind != kind || ofServer(name) {
+	if f != nil && f.kind != kind || r.ofServer(name) {
 		return nil, status.New(status.Internal, "Family name already exists with different type")
 	}
 	if f == nil {
@@ -70,7 +72,12 @@ func (r *Registry) Family(name, help string, kind Kind) (*Family, error) {
 }
 
 // ofServer reports whether a name may be one of the server's own families.
-func ofServer(name string) bool {
+func (r *Registry) ofServer(name string) bool {
+	for _, prefix := range r.free {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
 	for _, prefix := range []string{"nv_", "triton_", "go_", "process_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true

@@ -1,0 +1,18 @@
+//go:build !cgo || !linux
+
+package capi
+
+import (
+	"log/slog"
+
+	"triton/pkg/log"
+	"triton/server/backend/metric"
+)
+
+var metrics = metric.New()
+
+// Metrics returns the metrics of C code, of which this program has none.
+func Metrics() *metric.Registry { return metrics }
+
+// SetLog does nothing: this program has no C code.
+func SetLog(*slog.Logger, *log.Sink) {}
