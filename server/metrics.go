@@ -43,11 +43,11 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 	for _, p := range polledMetrics {
 		f.order = append(f.order, p.name)
 	}
+	for _, g := range cacheGauges {
+		f.order = append(f.order, g.name)
+	}
 	if local, ok := s.cache.(*cache.Local); ok {
 		f.registry.MustRegister(cacheMetrics{local})
-		for _, g := range cacheGauges {
-			f.order = append(f.order, g.name)
-		}
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, s.traffic.Metrics(), s.phases, demandMetrics{s.models})
 	f.registry.MustRegister(memoryCounters(s.pool)...)
@@ -123,7 +123,8 @@ func (f *metricsFrontend) page() []byte {
 	if err != nil {
 		f.machine.log.Error("some metrics cannot be written", "error", err)
 	}
+	families = append(families, capi.Metrics().Gather()...) // those of cache libraries have a place in the order
 	slices.SortStableFunc(families, byOrder(f.order))
-	families = append(append(families, f.modelMetrics.Gather()...), capi.Metrics().Gather()...)
+	families = append(families, f.modelMetrics.Gather()...)
 	return appendFamilies(nil, families)
 }

@@ -138,13 +138,19 @@ func (c *Chain) tell(a library.Action) {
 func (c *Chain) end(l *link) {
 	for _, a := range l.missing() {
 		if err := l.act(context.Background(), c.agents.opts.CallTime, a); err != nil {
-			c.agents.opts.Log.Error(fmt.Sprintf("Inform %s: %s", a, status.From(err).Text()), "agent", l.name)
+			c.agents.opts.Log.Error(fmt.Sprintf("Inform %s: %s", a, text(err)), "agent", l.name)
 		}
 	}
 	if err := l.call(context.Background(), c.agents.opts.CallTime, finalization, l.model.Close); err != nil {
-		c.agents.opts.Log.Error(fmt.Sprintf("the end of a model in repository agent '%s': %s", l.name, status.From(err).Text()))
+		c.agents.opts.Log.Error("~TritonRepoAgentModel: "+text(err), "agent", l.name)
 	}
 	if !l.hangs {
 		c.agents.loaded.release(l.shared)
 	}
+}
+
+// text returns an error as Triton logs the error of a library.
+func text(err error) string {
+	e := status.From(err)
+	return e.Code.String() + " - " + e.Msg
 }
