@@ -23,9 +23,8 @@ import (
 	"triton/server/cache"
 	"triton/server/cache/breaker"
 	"triton/server/cache/stored"
-	"triton/server/infer"
-
 	_ "triton/server/capi" // has the functions for errors, attributes and metrics that libraries call
+	"triton/server/infer"
 )
 
 // Cache is a cache in a library.

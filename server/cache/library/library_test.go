@@ -61,7 +61,7 @@ func compiled(t testing.TB) string {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.dir == "" {
-		dir, err := os.MkdirTemp("", "triton-test-")
+		dir, err := os.MkdirTemp("", "triton-test-") //nolint:usetesting // all tests share it
 		require.NoError(t, err)
 		require.NoError(t, os.CopyFS(dir, os.DirFS(build(t, "testdata/cache.c"))))
 		shared.dir = dir

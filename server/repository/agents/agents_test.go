@@ -53,7 +53,7 @@ func folder(t testing.TB) string {
 	if shared.dir != "" {
 		return shared.dir
 	}
-	shared.dir, err = os.MkdirTemp("", "triton-test-")
+	shared.dir, err = os.MkdirTemp("", "triton-test-") //nolint:usetesting // all tests share it
 	require.NoError(t, err)
 	for name, flag := range map[string]string{"a": "-g", "b": "-g", "checksum": "-g", "broken": "-DTRITONREPOAGENT_ModelAction=Other"} {
 		require.NoError(t, os.Mkdir(filepath.Join(shared.dir, name), 0o700))
@@ -176,7 +176,9 @@ func TestLife(t *testing.T) {
 func TestRefused(t *testing.T) {
 	w := newWorld(t)
 	const foo = "acbd18db4cc2f85cedef654fccc4a4d8"
-	own := func(sum string) string { return `agents { name: "checksum" parameters { key: "MD5:1/model.bin" value: "` + sum + `" } } ` }
+	own := func(sum string) string {
+		return `agents { name: "checksum" parameters { key: "MD5:1/model.bin" value: "` + sum + `" } } `
+	}
 	for name, test := range map[string]struct {
 		agents []string
 		want   string

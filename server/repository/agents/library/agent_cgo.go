@@ -15,7 +15,6 @@ import (
 
 	"triton/pkg/sharedlib"
 	"triton/pkg/status"
-
 	_ "triton/server/capi" // has the functions for errors and messages that libraries call
 )
 
