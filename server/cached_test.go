@@ -20,10 +20,14 @@ import (
 	"triton/server/servertest"
 )
 
-// withCache gives the server a local response cache of so many bytes.
+// withCache gives the server a local response cache of so many bytes. With TRITON_TEST_CACHES, the
+// folder of caches of another server, its library local replaces ours.
 func withCache(size string) servertest.Option {
 	return servertest.With(func(o *server.Options) {
 		o.Cache.Name, o.Cache.Settings = "local", map[string]string{"size": size}
+		if dir := os.Getenv("TRITON_TEST_CACHES"); dir != "" {
+			o.Cache.Directory, o.Cache.PreferLibrary = dir, true
+		}
 	})
 }
 

@@ -9,47 +9,60 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/cache"
+	"triton/server/cache/library"
 	"triton/server/cache/redis"
 )
 
-// openCache makes the response cache that the options name.
+// openCache makes the response cache that the options name: one of this program, or one in a
+// library.
 func (s *Server) openCache() error {
 	o := &s.opts.Cache
+	own := o.Name == "local" || o.Name == "redis"
+	path, found := library.Find(o.Directory, o.Name)
 	var err error
-	switch o.Name {
-	case "":
-	case "local":
+	switch {
+	case o.Name == "":
+	case found && (o.PreferLibrary || !own):
+		s.cache, err = library.Open(library.Options{Name: o.Name, Path: path, Settings: o.Settings, Pool: s.pool, Log: s.opts.Log})
+	case o.Name == "local":
 		var size int64
 		if size, err = localSize(o.Settings); err == nil {
 			s.cache = cache.NewLocal(size, s.pool)
 		}
-	case "redis":
+	case o.Name == "redis":
 		s.cache, err = redis.New(o.Settings, s.opts.Log)
 	default:
-		err = status.New(status.InvalidArg, "unable to find 'libtritoncache_%s.so' for cache. Searched: %s", o.Name, o.Directory)
+		err = library.NotFound(o.Directory, o.Name)
 	}
 	if err != nil {
+		s.cache = nil // not a pointer that is nil
 		return fmt.Errorf("creating server: %w", consoleError{status.From(err)})
 	}
 	return nil
 }
 
-// remoteCache is a cache on another server, which needs work in the background.
-type remoteCache interface {
+// checkedCache is a cache that may turn out not to work when it is started.
+type checkedCache interface {
 	// Check returns an error if the cache can never work.
 	Check(ctx context.Context) error
+}
+
+// backgroundCache is a cache that needs work in the background.
+type backgroundCache interface {
 	// Run works until ctx ends.
 	Run(ctx context.Context)
 }
 
 // startCache checks the cache and starts its background work, which closeCache ends.
 func (s *Server) startCache(ctx context.Context) error {
-	b, ok := s.cache.(remoteCache)
+	if c, ok := s.cache.(checkedCache); ok {
+		if err := c.Check(ctx); err != nil {
+			return fmt.Errorf("creating server: %w", consoleError{status.From(err)})
+		}
+	}
+	b, ok := s.cache.(backgroundCache)
 	if !ok {
 		return nil
-	}
-	if err := b.Check(ctx); err != nil {
-		return fmt.Errorf("creating server: %w", consoleError{status.From(err)})
 	}
 	life, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup

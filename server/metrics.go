@@ -56,11 +56,11 @@ func (s *Server) collectMetrics() *metricsFrontend {
 	for _, p := range polledMetrics {
 		f.order = append(f.order, p.name)
 	}
+	for _, g := range cacheGauges {
+		f.order = append(f.order, g.name)
+	}
 	if local, ok := s.cache.(*cache.Local); ok {
 		f.registry.MustRegister(cacheMetrics{local})
-		for _, g := range cacheGauges {
-			f.order = append(f.order, g.name)
-		}
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, s.traffic.Metrics(), s.phases, demandMetrics{s.models})
 	f.registry.MustRegister(memoryCounters(s.pool)...)
@@ -130,6 +130,7 @@ func (f *metricsFrontend) page() []byte {
 	if err != nil {
 		f.machine.log.Error("some metrics cannot be written", "error", err)
 	}
+	families = append(families, capi.Metrics().Gather()...) // those of cache libraries have a place in the order
 	slices.SortStableFunc(families, byOrder(f.order))
 	families = append(append(families, f.modelMetrics.Gather()...), capi.Metrics().Gather()...)
 	return appendFamilies(nil, families)

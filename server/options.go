@@ -74,6 +74,7 @@ type Options struct {
 	Remote      Remote
 	State       State
 	Cache       Cache
+	Agents      Agents
 	RateLimiter RateLimiter
 	// ClientSharedMemory lets clients register shared memory.
 	ClientSharedMemory bool
@@ -158,11 +159,22 @@ type State struct {
 
 // Cache configures the response cache. Without a name there is none.
 type Cache struct {
-	Name     string            // "local" or "redis"
+	Name     string            // "local", "redis", or the name of a library
 	Settings map[string]string // the --cache-config pairs
-	// Directory is where Triton searches for caches. It only appears in an error
-	// message.
+	// Directory has the libraries of caches: <name>/libtritoncache_<name>.so.
 	Directory string
+	// PreferLibrary lets a library in Directory replace the cache of the same name in this
+	// program.
+	PreferLibrary bool
+}
+
+// Agents configures the repository agents.
+type Agents struct {
+	// Directory has the libraries of agents: <name>/libtritonrepoagent_<name>.so.
+	Directory string
+	// PreferLibrary lets a library in Directory replace the agent of the same name in this
+	// program.
+	PreferLibrary bool
 }
 
 // Endpoint is the address of a service. Port 0 selects a free port.
@@ -255,6 +267,7 @@ func Default() Options {
 		Models: Models{PollInterval: 15 * time.Second, SettleTime: time.Second, OnDemand: OnDemand{KeepAlive: -1, Timeout: 30 * time.Second, MaxWaiting: 4096}},
 		State:  State{Interval: 2 * time.Second},
 		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
+		Agents: Agents{Directory: "/opt/tritonserver/repoagents"},
 		HTTP: HTTP{
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},
 			MaxInput: 64 << 20, Linger: 250 * time.Millisecond, MinRate: 240,

@@ -22,6 +22,7 @@ import (
 	"triton/server/loadphase"
 	"triton/server/model"
 	"triton/server/repository"
+	"triton/server/repository/agents"
 	"triton/server/shm"
 	"triton/server/trace"
 	"triton/server/traffic"
@@ -125,7 +126,8 @@ func New(o Options) (*Server, error) {
 			Isolation: s.isolation, Isolate: o.Isolation.All,
 			Phases: s.phases, Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
 		},
-		Paths: o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,
+		Agents: agents.New(agents.Options{Directory: o.Agents.Directory, PreferLibrary: o.Agents.PreferLibrary, Log: o.Log}),
+		Paths:  o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,
 		ID: o.ID, Version: o.Version, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed, SettleTime: o.Models.SettleTime,

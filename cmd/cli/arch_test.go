@@ -89,13 +89,13 @@ var mayImport = map[string]string{
 	"server/local":                "pkg/client pkg/kserve pkg/tensor server server/infer server/shm",
 	"server/fake":                 "pkg/client pkg/kserve pkg/tensor server server/backend server/infer server/local",
 	"server/vertex":               "server/http1 server/infer server/contenttype pkg/tritonjson",
-	"server/repository":           "server/loadphase server/repository/actual server/repository/desired server/repository/layout server/repository/plan server/model server/store server/infer server/backend server/stats server/validation pkg/modelconfig pkg/inferencepb server/repository/settle server/store/notify server/readiness server/repository/estimate server/repository/evict server/repository/ondemand pkg/modelconfig/extension",
+	"server/repository":           "server/loadphase server/repository/actual server/repository/desired server/repository/layout server/repository/plan server/model server/store server/infer server/backend server/stats server/validation pkg/modelconfig pkg/inferencepb server/repository/settle server/store/notify server/readiness server/repository/estimate server/repository/evict server/repository/ondemand pkg/modelconfig/extension server/repository/agents",
 	"server/repository/actual":    "server/model server/store server/infer server/stats server/validation pkg/inferencepb server/readiness",
 	"server/repository/desired":   "server/repository/layout server/store",
-	"server/repository/layout":    "server/loadphase server/store server/infer pkg/modelconfig pkg/modelconfig/agent",
+	"server/repository/layout":    "server/loadphase server/store server/infer pkg/modelconfig pkg/modelconfig/agent server/repository/agents server/repository/agents/library",
 	"server/repository/plan":      "server/repository/desired server/repository/layout server/store pkg/modelconfig pkg/inferencepb",
 	"server/loadphase":            "",
-	"server/model":                "server/backend/plugin server/loadphase server/model/fingerprint server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/backend/metric server/ratelimit server/warmup server/stats server/store server/validation server/lengthbucket server/admission server/scheduler/adaptive pkg/modelconfig pkg/modelconfig/extension pkg/inferencepb pkg/tensor pkg/modelconfig/modelfile pkg/modelconfig/requirement",
+	"server/model":                "server/backend/plugin server/loadphase server/model/fingerprint server/cache server/ensemble server/infer server/scheduler server/scheduler/dynamic server/scheduler/sequence server/scheduler/state server/instance server/backend server/backend/metric server/ratelimit server/warmup server/stats server/store server/validation server/lengthbucket server/admission server/scheduler/adaptive pkg/modelconfig pkg/modelconfig/extension pkg/inferencepb pkg/tensor pkg/modelconfig/modelfile pkg/modelconfig/requirement server/repository/agents",
 	"server/repository/estimate":  "server/repository/evict pkg/inferencepb",
 	"server/repository/evict":     "",
 	"server/repository/ondemand":  "server/repository/evict",
@@ -129,7 +129,10 @@ var mayImport = map[string]string{
 	"server/backend/python":       "server/backend server/backend/child server/backend/metric server/backend/python/env server/infer pkg/inferencepb pkg/kserve pkg/modelconfig pkg/modelconfig/extension pkg/tensor pkg/tritonjson pkg/modelconfig/requirement",
 	"server/backend/python/env":   "",
 	"server/ratelimit":            "server/scheduler",
-	"server/cache/redis":          "server/cache server/infer pkg/kserve pkg/tensor",
+	"server/cache/redis":          "server/cache server/cache/breaker server/cache/stored server/infer pkg/tensor",
+	"server/cache/breaker":        "server/infer",
+	"server/cache/library":        "server/cache server/cache/breaker server/cache/stored server/capi server/infer pkg/sharedlib pkg/tensor",
+	"server/cache/stored":         "server/infer pkg/kserve pkg/tensor",
 	"server/cache":                "server/infer server/scheduler server/stats pkg/kserve pkg/tensor",
 	"server/warmup":               "server/infer server/backend pkg/inferencepb pkg/tensor pkg/modelconfig pkg/modelconfig/modelfile",
 	"server/traffic":              "pkg/kserve server/infer server/traffic/canary server/traffic/shadow server/validation pkg/inferencepb pkg/routing pkg/tensor",
@@ -236,6 +239,9 @@ var mayImport = map[string]string{
 	"server/capi":                    "pkg/tritonjson server/backend/metric",
 	"server/capi/inprocess":          "pkg/kserve pkg/modelconfig pkg/tensor server/adminjson server/capi server/frontend server/infer",
 	"server/backend/isolated/wire":   "server/backend server/backend/child server/infer pkg/kserve pkg/modelconfig/extension pkg/tensor",
+
+	"server/repository/agents":         "pkg/modelconfig pkg/modelconfig/agent server/repository/agents/library",
+	"server/repository/agents/library": "pkg/sharedlib server/capi",
 }
 
 // testsImport is the import table of the packages that are for tests only. No other package
@@ -344,6 +350,7 @@ func TestCgo(t *testing.T) {
 		"triton/server/backend/onnx", "triton/server/backend/native", "triton/server/backend/openvino", "triton/server/backend/trees",
 		"triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib",
 		"triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest", "triton/server/backend/plugin",
+		"triton/server/cache/library", "triton/server/repository/agents/library",
 	}
 	for _, p := range listPackages(t) {
 		for _, i := range []string{"C", "github.com/yalue/onnxruntime_go", "github.com/NVIDIA/go-nvml/pkg/nvml"} {

@@ -24,6 +24,7 @@ import (
 	"triton/server/loadphase"
 	"triton/server/model/fingerprint"
 	"triton/server/ratelimit"
+	"triton/server/repository/agents"
 	"triton/server/scheduler"
 	"triton/server/stats"
 	"triton/server/store"
@@ -84,6 +85,8 @@ type Provenance struct {
 	Origin string                   // the version's folder in the store
 	Config *inferencepb.ModelConfig // before the backend completed it
 	Stamp  store.Stamp
+	// Agents are the repository agents of the load; nil: there are none.
+	Agents *agents.Chain
 }
 
 // Source is what a version is loaded from.

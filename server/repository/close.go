@@ -28,6 +28,7 @@ func (r *Repository) retire(id store.ID, v *model.LoadedVersion) {
 	r.mu.Lock()
 	r.retiring[v] = id
 	r.mu.Unlock()
+	v.From().Agents.Retire(v)
 	v.Retire()
 	if !r.tasks.begin() {
 		return // a drain closes it
@@ -46,6 +47,7 @@ func (r *Repository) retire(id store.ID, v *model.LoadedVersion) {
 
 // closeVersion closes a version once its requests have ended.
 func (r *Repository) closeVersion(ctx context.Context, v *model.LoadedVersion) error {
+	v.From().Agents.Retire(v)
 	closed, err := r.builder.Close(ctx, v)
 	if !closed {
 		return err

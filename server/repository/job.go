@@ -74,6 +74,7 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 	for _, v := range retired {
 		r.retire(c.ID(), v)
 	}
+	c.Agents.Done(failed == nil)
 	if failed == nil {
 		r.waitSurplus(jobs)
 	}

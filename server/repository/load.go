@@ -123,6 +123,9 @@ func (r *Repository) loadVersion(ctx context.Context, c *layout.Content, j *job,
 		j.version, err = r.build(ctx, c, j, composing)
 		return err
 	})
+	if j.err == nil {
+		c.Agents.Add(j.version)
+	}
 }
 
 // ended returns the error of a load whose context has ended.
@@ -163,7 +166,7 @@ func (r *Repository) fetch(ctx context.Context, c *layout.Content, j *job) (err 
 func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, composing []*model.LoadedVersion) (*model.LoadedVersion, error) {
 	s := model.Source{
 		ID: c.ID(), Number: j.Number, Version: j.Name, ConfigEntry: c.ConfigEntry, Config: c.Config,
-		From:  model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp},
+		From:  model.Provenance{Origin: c.Origin(j.Version), Config: c.Config.ModelConfig, Stamp: c.Stamp, Agents: c.Agents},
 		Times: j.times,
 	}
 	switch {

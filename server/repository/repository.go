@@ -16,6 +16,7 @@ import (
 	"triton/server/model"
 	"triton/server/readiness"
 	"triton/server/repository/actual"
+	"triton/server/repository/agents"
 	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/repository/ondemand"
@@ -65,6 +66,8 @@ type Options struct {
 	// MemoryRecord is a file with the measured memory of models, for estimates after a restart;
 	// empty: none.
 	MemoryRecord string
+	// Agents are the repository agents; nil: those of this program.
+	Agents *agents.Agents
 	// Closed is called after each version that was closed, on any goroutine; nil: nothing is.
 	Closed func()
 	// ID, Version and Extensions are the metadata of the server.
@@ -158,7 +161,7 @@ func New(o Options) *Repository {
 		locks:   newNameLocks(),
 		loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		reader: layout.Reader{
-			Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing,
+			Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing, Agents: o.Agents,
 		},
 		desired:  desired.New(),
 		outcomes: map[store.ID]*plan.Outcome{},

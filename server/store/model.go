@@ -20,6 +20,12 @@ type Model struct {
 	folder string
 }
 
+// Local reports whether Location is a directory of this machine.
+func (m *Model) Local() bool {
+	_, local := m.place.(dir)
+	return local || m.place == nil
+}
+
 // Folder is a local directory with files of a model and a reference count. The last Release
 // returns it to its store. Hold and Release of a nil Folder have no effect.
 type Folder struct {

@@ -136,6 +136,8 @@ func (o *options) finishBackends() error {
 }
 
 func (o *options) finishCache() error {
+	o.Cache.PreferLibrary = o.table.Changed("cache-directory")
+	o.Agents.PreferLibrary = o.table.Changed("repoagent-directory")
 	if len(o.caches) > 0 && o.table.Changed("response-cache-byte-size") {
 		return tritonErrorf("Error: Incompatible flags --response-cache-byte-size and --cache-config both provided. Please provide one or the other.")
 	}

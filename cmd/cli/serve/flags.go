@@ -244,13 +244,13 @@ func (o *options) bindBackends(t *table) {
 	t.MarkOwn("onnxruntime-library")
 
 	t.Group("Repository Agent")
-	agents := "/opt/tritonserver/repoagents"
-	t.unused(textValue(&agents), "repoagent-directory", "Folder of repository agent libraries.",
-		"libraries are not loaded; the agent checksum is part of this program")
+	t.text(&o.Agents.Directory, "repoagent-directory",
+		"Folder of repository agent libraries, <agent>/libtritonrepoagent_<agent>.so. If it is given, a library there replaces the agent of this program that has the same name, which is checksum.")
 
 	t.Group("Response Cache")
-	t.list(&o.caches, checked(cacheSetting), "cache-config", "<cache>,<setting>=<value> for the response cache; <cache> is local or redis. May be repeated.")
-	t.unused(textValue(&o.Cache.Directory), "cache-directory", "Folder of cache libraries.", "libraries are not loaded; the caches are part of this program")
+	t.list(&o.caches, checked(cacheSetting), "cache-config", "<cache>,<setting>=<value> for the response cache; <cache> is local, redis or the name of a library. May be repeated.")
+	t.text(&o.Cache.Directory, "cache-directory",
+		"Folder of cache libraries, <cache>/libtritoncache_<cache>.so. If it is given, a library there replaces the cache of this program that has the same name.")
 }
 
 func (o *options) bindMachine(t *table) {

@@ -1,6 +1,6 @@
-// Package agent runs the repository agents of a model's configuration before the model
-// is loaded. There is one: "checksum", which compares files of the model with their
-// hashes. It loads no libraries and changes no files.
+// Package agent runs the repository agents that are part of this program, before a model is
+// loaded. There is one: "checksum", which compares files of the model with their hashes. It loads no
+// libraries and changes no files.
 package agent
 
 import (
@@ -21,18 +21,29 @@ func Rules() []modelconfig.Rule {
 	return []modelconfig.Rule{{ID: rule, Doc: "the server has the repository agents of a model, and they accept it"}}
 }
 
+// Known reports whether this program has an agent.
+func Known(name string) bool { return name == "checksum" }
+
 // Run runs the agents of a configuration, in order, on the model's directory. The findings have
 // the order and the texts of NVIDIA's agents; a server reports the first.
 func Run(c *modelconfig.Config, dir fs.FS) []modelconfig.Finding {
+	var found []modelconfig.Finding
+	for i := range c.GetModelRepositoryAgents().GetAgents() {
+		found = append(found, RunOne(c, i, dir)...)
+	}
+	return found
+}
+
+// RunOne runs one agent of a configuration.
+func RunOne(c *modelconfig.Config, i int, dir fs.FS) []modelconfig.Finding {
 	r := runner{Config: c, dir: dir}
-	for i, a := range c.GetModelRepositoryAgents().GetAgents() {
-		path := fmt.Sprintf("model_repository_agents.agents[%d]", i)
-		if a.GetName() != "checksum" {
-			r.add(status.InvalidArg, path, "remove the agent",
-				"unable to find 'libtritonrepoagent_%s.so' for repo agent '%s': this server has only the agent 'checksum'", a.GetName(), a.GetName())
-			continue
-		}
+	a := c.GetModelRepositoryAgents().GetAgents()[i]
+	path := fmt.Sprintf("model_repository_agents.agents[%d]", i)
+	if Known(a.GetName()) {
 		r.checksum(path, a)
+	} else {
+		r.add(status.InvalidArg, path, "remove the agent, or give a server its library with --repoagent-directory",
+			"unable to find 'libtritonrepoagent_%s.so' for repo agent '%s': only the agent 'checksum' is part of this program", a.GetName(), a.GetName())
 	}
 	return r.found
 }

@@ -14,7 +14,10 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/cache"
+	"triton/server/cache/breaker"
+	"triton/server/cache/stored"
 	"triton/server/infer"
 )
 
@@ -31,7 +34,7 @@ type Cache struct {
 	prefix  string
 	timeout time.Duration // of one lookup
 	connect time.Duration // timeout of Check
-	breaker breaker
+	breaker *breaker.Breaker
 
 	ttl   time.Duration // of a stored response; 0: unlimited
 	queue chan item
@@ -55,7 +58,7 @@ func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	goredis.SetLogger(discardLogger{}) // it logs the errors that it also returns
 	return &Cache{
 		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout, connect: o.client.DialTimeout, ttl: o.ttl,
-		breaker: breaker{log: log, address: o.client.Addr}, queue: make(chan item, maxWaiting),
+		breaker: breaker.New(log, "Redis at "+o.client.Addr), queue: make(chan item, maxWaiting),
 	}, nil
 }
 
@@ -89,7 +92,7 @@ func (c *Cache) redisKey(k cache.Key) string { return c.prefix + string(k[:]) }
 
 // Lookup reads from Redis, unless a call has failed recently.
 func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) bool {
-	if !c.breaker.allows() {
+	if !c.breaker.Allows() {
 		return false
 	}
 	lookupCtx, cancel := context.WithTimeout(ctx, c.timeout)
@@ -97,18 +100,18 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 	value, err := c.client.Get(lookupCtx, c.redisKey(k)).Bytes()
 	switch {
 	case errors.Is(err, goredis.Nil):
-		c.breaker.recordSuccess()
+		c.breaker.Succeed()
 		return false
 	case err != nil && ctx.Err() != nil: // the client has left
 		return false
 	case err != nil:
-		c.breaker.recordFailure("lookup", err)
+		c.breaker.Fail("lookup", err)
 		return false
 	}
-	c.breaker.recordSuccess()
-	if err := decode(value, into); err != nil {
+	c.breaker.Succeed()
+	if err := stored.Decode(tensor.HeapBuffer(value), into); err != nil {
 		into.Reset()
-		c.breaker.report("lookup", err)
+		c.breaker.Report("lookup", err)
 		return false
 	}
 	return true
@@ -117,22 +120,22 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 // Insert queues a copy to be written. It does not know whether Redis has the key
 // already.
 func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
-	n := int64(size(resp))
+	n := int64(stored.Size(resp))
 	switch {
 	case n > maxBytes:
 		return status.New(status.Internal, "Requested byte_size: %d is greater than the largest response that is sent to Redis: %d", n, maxBytes)
-	case c.breaker.isOpen():
+	case c.breaker.Open():
 		return nil // logged already
 	case c.bytes.Add(n) > maxBytes:
 		c.bytes.Add(-n)
-		c.breaker.report("insert", errBusy)
+		c.breaker.Report("insert", errBusy)
 		return nil
 	}
 	select {
-	case c.queue <- item{c.redisKey(k), encode(resp)}:
+	case c.queue <- item{c.redisKey(k), stored.Append(make([]byte, 0, n), resp)}:
 	default:
 		c.bytes.Add(-n)
-		c.breaker.report("insert", errBusy)
+		c.breaker.Report("insert", errBusy)
 	}
 	return nil
 }
@@ -153,16 +156,16 @@ func (c *Cache) write(ctx context.Context) {
 
 func (c *Cache) set(parent context.Context, it item) {
 	defer c.bytes.Add(-int64(len(it.value)))
-	if !c.breaker.allows() {
+	if !c.breaker.Allows() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(parent, 10*c.timeout) // no request waits for it
 	defer cancel()
 	switch err := c.client.Set(ctx, it.key, it.value, c.ttl).Err(); {
 	case err == nil:
-		c.breaker.recordSuccess()
+		c.breaker.Succeed()
 	case parent.Err() == nil:
-		c.breaker.recordFailure("insert", err)
+		c.breaker.Fail("insert", err)
 	}
 }
 

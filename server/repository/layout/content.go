@@ -6,6 +6,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/loadphase"
+	"triton/server/repository/agents"
 	"triton/server/store"
 )
 
@@ -34,6 +35,9 @@ type Content struct {
 	// Times are how long the store was listed, and the model read.
 	Times loadphase.Times
 
+	// Agents are the repository agents of this load; nil: the model has none. They end with Folder.
+	Agents *agents.Chain
+
 	uploaded bool // the files came with a load
 }
 
@@ -57,14 +61,23 @@ func (c *Content) Origin(v Version) string { return c.From.Location + "/" + v.Na
 
 // Fetch returns a directory with one version. The caller holds it.
 func (c *Content) Fetch(ctx context.Context, s Store, version string) (*store.Folder, error) {
-	if c.uploaded {
+	if c.uploaded || c.Agents.Dir() != "" {
 		return c.Folder.Hold(), nil
 	}
 	f, err := s.Fetch(ctx, c.From, version)
 	if err != nil {
 		return nil, status.New(status.Internal, "fetching model '%s' from its store: %w", c.ID(), err)
 	}
-	return f, nil
+	if c.Agents == nil {
+		return f, nil
+	}
+	whole := c.Folder.Hold() // the agents end after the last version
+	held := store.NewFolder(f.Dir, func() {
+		f.Release()
+		whole.Release()
+	})
+	held.Fixed = f.Fixed
+	return held, nil
 }
 
 // stepNames returns the names of the models that an ensemble's steps use.

@@ -6,6 +6,7 @@ package layout
 import (
 	"context"
 
+	"triton/server/repository/agents"
 	"triton/server/store"
 )
 
@@ -37,4 +38,6 @@ type Reader struct {
 	ConfigName string
 	// Namespacing lets models in different paths have the same name.
 	Namespacing bool
+	// Agents are the repository agents; nil: those of this program.
+	Agents *agents.Agents
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/agent"
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/store"
@@ -104,9 +103,7 @@ func (r *Reader) configPath(dir string) string {
 // complete finds the backend and the versions of opened content, and makes the checks that
 // do not need the backend.
 func (r *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) (err error) {
-	all := &files{ctx, r.Store, c, entries, map[string]*store.Folder{}}
-	defer all.release()
-	if err := c.Config.First(agent.Run(c.Config, all)); err != nil {
+	if entries, err = r.runAgents(ctx, c, entries); err != nil {
 		return err
 	}
 	if err := r.detect(ctx, c, entries); err != nil {

@@ -45,9 +45,10 @@ func Versions(c *layout.Content, ready []Ready) []Change {
 }
 
 // compare returns the action on a ready version. An ensemble is always loaded again,
-// because its composing models may have other versions.
+// because its composing models may have other versions, and so is a model with repository agents,
+// because they were told of a load.
 func compare(c *layout.Content, v layout.Version, r *Ready) Verb {
-	if c.Ensemble() || r.Broken || r.Origin != c.Origin(v) || !r.Stamp.SameFor(c.Stamp, v.Name, c.ConfigEntry) {
+	if c.Ensemble() || c.Agents != nil || r.Broken || r.Origin != c.Origin(v) || !r.Stamp.SameFor(c.Stamp, v.Name, c.ConfigEntry) {
 		return Load
 	}
 	before, now := proto.CloneOf(r.Config), proto.CloneOf(c.Config.ModelConfig)

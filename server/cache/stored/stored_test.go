@@ -1,4 +1,4 @@
-package redis
+package stored
 
 import (
 	"encoding/binary"
@@ -33,12 +33,12 @@ func sample() *infer.Response {
 func TestForm(t *testing.T) {
 	t.Parallel()
 	r := sample()
-	b := encode(r)
-	require.Len(t, b, size(r))
+	b := Append(nil, r)
+	require.Len(t, b, Size(r))
 	got := infer.NewResponse()
-	require.NoError(t, decode(b, got))
+	require.NoError(t, Decode(tensor.HeapBuffer(b), got))
 	require.Equal(t, r.Parameters, got.Parameters)
-	require.Equal(t, b, encode(got))
+	require.Equal(t, b, Append(nil, got))
 	require.Len(t, got.Outputs, 4)
 	require.Equal(t, tensor.Shape{2}, got.Output("A").Shape)
 	got.Release()
@@ -46,8 +46,8 @@ func TestForm(t *testing.T) {
 		bad := append([]byte(nil), b...)
 		bad[i] ^= 0x40
 		into := infer.NewResponse()
-		require.ErrorIs(t, decode(bad, into), errFormat, "byte %d", i)
-		require.ErrorIs(t, decode(b[:i], infer.NewResponse()), errFormat)
+		require.ErrorIs(t, Decode(tensor.HeapBuffer(bad), into), ErrFormat, "byte %d", i)
+		require.ErrorIs(t, Decode(tensor.HeapBuffer(b[:i]), infer.NewResponse()), ErrFormat)
 	}
 	r.Release()
 }
@@ -58,10 +58,10 @@ func sealed(body []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// FuzzDecode: no value of Redis causes a panic, and every decoded response is well-formed.
+// FuzzDecode: no value causes a panic, and every decoded response is well-formed.
 func FuzzDecode(f *testing.F) {
 	r := sample()
-	b := encode(r)
+	b := Append(nil, r)
 	r.Release()
 	f.Add(b[len(magic) : len(b)-4])
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0})
@@ -70,10 +70,10 @@ func FuzzDecode(f *testing.F) {
 		value := sealed(body)
 		into := infer.NewResponse()
 		defer into.Release()
-		if decode(value, into) != nil {
+		if Decode(tensor.HeapBuffer(value), into) != nil {
 			return
 		}
-		require.Equal(t, value, encode(into))
+		require.Equal(t, value, Append(nil, into))
 	})
 }
 
@@ -81,9 +81,9 @@ func BenchmarkForm(b *testing.B) {
 	r := sample()
 	b.ReportAllocs()
 	for b.Loop() {
-		value := encode(r)
+		value := Append(nil, r)
 		into := infer.NewResponse()
-		if decode(value, into) != nil {
+		if Decode(tensor.HeapBuffer(value), into) != nil {
 			b.Fatal()
 		}
 		into.Release()

@@ -1,4 +1,4 @@
-package redis
+package stored
 
 import (
 	"encoding/binary"

@@ -1,4 +1,6 @@
-package redis
+// Package stored is the form of a response in caches outside of this process's own memory: in
+// Redis, and in cache libraries.
+package stored
 
 import (
 	"encoding/binary"
@@ -24,8 +26,8 @@ const magic = "TRC1"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// size returns the size in bytes of an encoded response.
-func size(resp *infer.Response) int {
+// Size returns the size in bytes of an encoded response.
+func Size(resp *infer.Response) int {
 	n := len(magic) + 4 + 4 + 4
 	for i := range resp.Parameters {
 		p := &resp.Parameters[i]
@@ -41,10 +43,11 @@ func size(resp *infer.Response) int {
 	return n
 }
 
-// encode writes a response.
-func encode(resp *infer.Response) []byte {
+// Append appends an encoded response, Size bytes.
+func Append(b []byte, resp *infer.Response) []byte {
 	le := binary.LittleEndian
-	b := append(make([]byte, 0, size(resp)), magic...)
+	begin := len(b)
+	b = append(b, magic...)
 	b = le.AppendUint32(b, uint32(len(resp.Parameters)))
 	for i := range resp.Parameters {
 		b = appendParameter(b, &resp.Parameters[i])
@@ -62,7 +65,7 @@ func encode(resp *infer.Response) []byte {
 			b = append(b, o.Data.Segment(s).Bytes()...)
 		}
 	}
-	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return le.AppendUint32(b, crc32.Checksum(b[begin:], castagnoli))
 }
 
 func appendText(b []byte, s string) []byte {
@@ -89,28 +92,27 @@ func appendParameter(b []byte, p *kserve.Parameter) []byte {
 	return binary.LittleEndian.AppendUint64(b, n)
 }
 
-// errFormat is the error for a value that is damaged or has another format version.
-var errFormat = errors.New("the value is not a response of this version")
+// ErrFormat is the error for a value that is damaged or has another format version.
+var ErrFormat = errors.New("the value is not a response of this version")
 
-// decode fills an empty response with views of b, which must not change afterwards.
+// Decode fills an empty response with views of a value, which must not change afterwards.
 // After an error the response is partly filled.
-func decode(b []byte, into *infer.Response) error {
+func Decode(value *tensor.Buffer, into *infer.Response) error {
 	le := binary.LittleEndian
+	b := value.Bytes()
 	end := len(b) - 4
 	if end < len(magic) || string(b[:len(magic)]) != magic || crc32.Checksum(b[:end], castagnoli) != le.Uint32(b[end:]) {
-		return errFormat
+		return ErrFormat
 	}
-	whole := tensor.HeapBuffer(b)
-	defer whole.Release()
 	r := reader{b: b[:end], at: len(magic)}
 	for n := r.count(); n > 0 && !r.bad; n-- {
 		into.Parameters = append(into.Parameters, r.parameter())
 	}
 	for n := r.count(); n > 0 && !r.bad; n-- {
-		r.output(whole, into.AddOutput())
+		r.output(value, into.AddOutput())
 	}
 	if r.bad || r.at != end {
-		return errFormat
+		return ErrFormat
 	}
 	return nil
 }
