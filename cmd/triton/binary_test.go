@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/cmd/cli/process"
+	servecommand "triton/cmd/cli/serve"
 	"triton/pkg/log/logtest"
 )
 
@@ -28,6 +30,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if servecommand.IsIsolatedModel(os.Args) { // of a server of TestChaos, whose environment it does not have
+		os.Exit(servecommand.RunIsolatedModel(process.OS("", "")))
+	}
 	if address := os.Getenv(profileVariable); address != "" {
 		os.Exit(serveProfiled(address))
 	}
