@@ -13,9 +13,6 @@ import (
 	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
-
 	"triton/pkg/status"
 )
 
@@ -35,10 +32,15 @@ const defaultTTL = 24 * 60 * 60
 
 // options are the parsed settings.
 type options struct {
-	client  *goredis.Options
-	prefix  string
-	timeout time.Duration // of one lookup
-	ttl     time.Duration // of a response; 0: unlimited
+	address        string
+	user, password string
+	db             int
+	connections    int // the most at once
+	connect, wait  time.Duration
+	tls            *tls.Config // nil: none
+	prefix         string
+	timeout        time.Duration // of one lookup
+	ttl            time.Duration // of a response; 0: unlimited
 }
 
 // parse reads the settings. Their names are those of NVIDIA's redis cache; prefix and
@@ -55,23 +57,17 @@ func parse(settings map[string]string) (*options, error) {
 		o.prefix = p
 	}
 	o.ttl = time.Duration(n.number("ttl", defaultTTL, math.MaxInt32)) * time.Second
-	o.client = &goredis.Options{
-		Addr:        net.JoinHostPort(settings["host"], strconv.Itoa(n.number("port", 0, 65535))),
-		Username:    settings["user"],
-		Password:    settings["password"],
-		DB:          n.number("db", 0, 1<<20),
-		PoolSize:    n.number("pool_size", poolSize, 1<<16),
-		DialTimeout: n.milliseconds("connect_timeout", connectTimeout),
-		ReadTimeout: o.timeout, WriteTimeout: o.timeout,
-		PoolTimeout: n.milliseconds("wait_timeout", waitTimeout),
-		MaxRetries:  -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	o.address = net.JoinHostPort(settings["host"], strconv.Itoa(n.number("port", 0, 65535)))
+	o.user, o.password, o.db = settings["user"], settings["password"], n.number("db", 0, 1<<20)
+	if o.connections = n.number("pool_size", poolSize, 1<<16); o.connections == 0 {
+		o.connections = poolSize
 	}
+	o.connect, o.wait = n.milliseconds("connect_timeout", connectTimeout), n.milliseconds("wait_timeout", waitTimeout)
 	if n.err != nil {
 		return nil, n.err
 	}
 	var err error
-	o.client.TLSConfig, err = tlsConfig(settings)
+	o.tls, err = tlsConfig(settings)
 	return o, err
 }
 

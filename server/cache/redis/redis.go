@@ -7,11 +7,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -30,7 +31,7 @@ const (
 
 // Cache is a client of one Redis server.
 type Cache struct {
-	client  *goredis.Client
+	client  *client
 	prefix  string
 	timeout time.Duration // of one lookup
 	connect time.Duration // timeout of Check
@@ -55,10 +56,9 @@ func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	goredis.SetLogger(discardLogger{}) // it logs the errors that it also returns
 	return &Cache{
-		client: goredis.NewClient(o.client), prefix: o.prefix, timeout: o.timeout, connect: o.client.DialTimeout, ttl: o.ttl,
-		breaker: breaker.New(log, "Redis at "+o.client.Addr), queue: make(chan item, maxWaiting),
+		client: newClient(o), prefix: o.prefix, timeout: o.timeout, connect: o.connect, ttl: o.ttl,
+		breaker: breaker.New(log, "Redis at "+o.address), queue: make(chan item, maxWaiting),
 	}, nil
 }
 
@@ -67,9 +67,9 @@ func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 func (c *Cache) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.connect)
 	defer cancel()
-	err := c.client.Ping(ctx).Err()
-	if goredis.HasErrorPrefix(err, "WRONGPASS") || goredis.HasErrorPrefix(err, "NOAUTH") {
-		return initError(err)
+	_, err := c.client.do(ctx, "PING")
+	if rejected := redis.Error(""); errors.As(err, &rejected) && (strings.HasPrefix(rejected.Error(), "WRONGPASS") || strings.HasPrefix(rejected.Error(), "NOAUTH")) {
+		return initError(rejected)
 	}
 	return nil
 }
@@ -84,10 +84,6 @@ func (c *Cache) Run(ctx context.Context) {
 	writing.Wait()
 }
 
-type discardLogger struct{}
-
-func (discardLogger) Printf(context.Context, string, ...any) {}
-
 func (c *Cache) redisKey(k cache.Key) string { return c.prefix + string(k[:]) }
 
 // Lookup reads from Redis, unless a call has failed recently.
@@ -97,9 +93,9 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 	}
 	lookupCtx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	value, err := c.client.Get(lookupCtx, c.redisKey(k)).Bytes()
+	value, err := redis.Bytes(c.client.do(lookupCtx, "GET", c.redisKey(k)))
 	switch {
-	case errors.Is(err, goredis.Nil):
+	case errors.Is(err, redis.ErrNil):
 		c.breaker.Succeed()
 		return false
 	case err != nil && ctx.Err() != nil: // the client has left
@@ -161,7 +157,11 @@ func (c *Cache) set(parent context.Context, it item) {
 	}
 	ctx, cancel := context.WithTimeout(parent, 10*c.timeout) // no request waits for it
 	defer cancel()
-	switch err := c.client.Set(ctx, it.key, it.value, c.ttl).Err(); {
+	args := []any{it.key, it.value}
+	if c.ttl > 0 {
+		args = append(args, "PX", c.ttl.Milliseconds())
+	}
+	switch _, err := c.client.do(ctx, "SET", args...); {
 	case err == nil:
 		c.breaker.Succeed()
 	case parent.Err() == nil:
@@ -170,4 +170,4 @@ func (c *Cache) set(parent context.Context, it item) {
 }
 
 // Close closes the connections. It is called after Run has returned.
-func (c *Cache) Close() error { return c.client.Close() }
+func (c *Cache) Close() error { return c.client.pool.Close() }

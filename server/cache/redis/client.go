@@ -1,0 +1,63 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// client keeps connections to one Redis server.
+type client struct {
+	pool  *redis.Pool
+	slots chan struct{} // one for each connection in use
+	wait  time.Duration // for a slot
+}
+
+func newClient(o *options) *client {
+	dial := []redis.DialOption{
+		redis.DialUsername(o.user), redis.DialPassword(o.password), redis.DialDatabase(o.db),
+		redis.DialConnectTimeout(o.connect), redis.DialReadTimeout(o.timeout), redis.DialWriteTimeout(o.timeout),
+		redis.DialUseTLS(o.tls != nil), redis.DialTLSConfig(o.tls), redis.DialTLSHandshakeTimeout(o.connect),
+	}
+	return &client{
+		pool: &redis.Pool{MaxIdle: o.connections, DialContext: func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, "tcp", o.address, dial...)
+		}},
+		slots: make(chan struct{}, o.connections), wait: o.wait,
+	}
+}
+
+var errConnections = errors.New("all connections are in use (pool_size)")
+
+// do runs a command on a connection of its own.
+func (c *client) do(ctx context.Context, command string, args ...any) (reply any, err error) {
+	select {
+	case c.slots <- struct{}{}:
+	default:
+		if err := c.waitSlot(ctx); err != nil {
+			return nil, err
+		}
+	}
+	defer func() { <-c.slots }()
+	conn, err := c.pool.GetContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return redis.DoContext(conn, ctx, command, args...)
+}
+
+func (c *client) waitSlot(ctx context.Context) error {
+	t := time.NewTimer(c.wait)
+	defer t.Stop()
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return errConnections
+	}
+}
