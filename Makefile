@@ -10,7 +10,8 @@ PYTHON  ?= python3
 # symbols at start by default, a machine without the driver could not start the program.
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 ifeq ($(shell go env GOOS),linux)
-LDFLAGS += -extldflags=-Wl,-z,lazy
+# Only the functions of the C API are visible to the libraries that the server opens.
+LDFLAGS += -extldflags=-Wl,-z,lazy,--version-script=$(CURDIR)/server/capi/exports.map
 endif
 # gRPC's trace pages would bring in the templates of the standard library, and with them a
 # quarter more of a program (pkg/ui/webpage).

@@ -20,7 +20,7 @@ func TestCacheFlags(t *testing.T) {
 	}{
 		{line: "", want: server.Cache{Directory: directory}},
 		{line: "--cache-config local,size=10", want: server.Cache{Name: "local", Settings: pairs{"size": "10"}, Directory: directory}},
-		{line: "--cache-config=local,size=1 --cache-config=local,size=2 --cache-directory /c", want: server.Cache{Name: "local", Settings: pairs{"size": "2"}, Directory: "/c"}},
+		{line: "--cache-config=local,size=1 --cache-config=local,size=2 --cache-directory /c", want: server.Cache{Name: "local", Settings: pairs{"size": "2"}, Directory: "/c", PreferLibrary: true}},
 		{line: "--response-cache-byte-size=-5", want: server.Cache{Name: "local", Settings: pairs{"size": "-5"}, Directory: directory}},
 		{
 			line: "--cache-config redis,host=h --cache-config redis,port=1", environ: "TRITONCACHE_REDIS_USERNAME=u TRITONCACHE_REDIS_PASSWORD=p",
