@@ -91,7 +91,9 @@ func (a *agentCalls) said(want ...string) {
 	require.NoError(a, os.Remove(a.calls))
 }
 
-func (a *agentCalls) load(name string) error { return a.repo.Load(a.Context(), name, infer.LoadOptions{}) }
+func (a *agentCalls) load(name string) error {
+	return a.repo.Load(a.Context(), name, infer.LoadOptions{})
+}
 
 func (a *agentCalls) moved() []string {
 	all, err := filepath.Glob(filepath.Join(a.temp, "triton-agent-*"))

@@ -89,8 +89,11 @@ func TestFind(t *testing.T) {
 		{Search{Getenv: func(string) string { return named }, Directory: filepath.Join(dir, "work")}, nil, named},
 		{alone, map[string]string{"library": dir}, "the X library given by --backend-config=b,library cannot be used: no libx.so* in $"},
 		{Search{Getenv: func(string) string { return "/nosuch" }}, nil, "the X library given by the environment variable X_LIBRARY cannot be used: stat /nosuch: no such file or directory"},
-		{Search{System: []string{"/nosuch"}}, map[string]string{"python-executable": "/nosuch/python"},
-			`the X library libx.so* is missing: looked in /nosuch; get it with "python3 -m pip install x", or name it with --backend-config=b,library=<path> or X_LIBRARY`},
+		{
+			Search{System: []string{"/nosuch"}},
+			map[string]string{"python-executable": "/nosuch/python"},
+			`the X library libx.so* is missing: looked in /nosuch; get it with "python3 -m pip install x", or name it with --backend-config=b,library=<path> or X_LIBRARY`,
+		},
 	} {
 		path, err := c.search.Find(mine, c.settings)
 		if err != nil {

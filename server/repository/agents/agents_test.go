@@ -186,7 +186,8 @@ func TestRefused(t *testing.T) {
 		said   []string
 	}{
 		"LOAD": {
-			[]string{w.agent("a", ""), w.agent("b", "refuse"), w.agent("a", "")}, "it does not load", status.InvalidArg,
+			[]string{w.agent("a", ""), w.agent("b", "refuse"), w.agent("a", "")},
+			"it does not load", status.InvalidArg,
 			[]string{"a begins", "a LOAD", "b begins", "b LOAD", "b LOAD_FAIL", "b ends", "a LOAD_FAIL", "a ends"},
 		},
 		"the beginning": {[]string{w.agent("a", "refuse to begin")}, "it does not begin", status.InvalidArg, []string{"a begins", "a ends"}},

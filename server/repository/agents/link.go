@@ -72,7 +72,7 @@ func (l *link) abandon(done <-chan error, what string) {
 	l.hangs = true
 	missing := l.missing()
 	go func() {
-		_ = <-done // reported as not finished
+		<-done //nolint:errcheck // the caller has reported that it has not finished
 		if what != finalization {
 			for _, a := range missing {
 				_ = l.model.Act(a) // the caller has reported the first error, and has gone on
