@@ -169,12 +169,13 @@ func hostile(t *testing.T, process *child.Process, pool *tensor.Pool, decoupled 
 	t.Helper()
 	s := &session{
 		name: "m", memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
-		ended: make(chan struct{}), total: &granted{}, granted: map[uint32]int64{}, log: childLog{log: slog.New(slog.DiscardHandler), model: "m"},
+		ended: make(chan struct{}), total: &granted{}, log: childLog{log: slog.New(slog.DiscardHandler), model: "m"},
 	}
 	close(s.ended) // nothing waits for the end of the process
 	s.timer = time.AfterFunc(time.Hour, func() {})
 	defer s.timer.Stop()
 	s.mu.questions, s.mu.instances, s.mu.open = map[uint32]chan answer{}, map[uint32]*instance{}, map[uint64]openRequest{}
+	s.mu.granted = map[uint32]int64{}
 	s.mu.applied = sync.NewCond(&s.mu)
 	in := s.addInstance(&model{backend: &isolated{}}, "m_0")
 	b, fates := &infer.Batch{}, []*fate{{t: t}, {t: t}}

@@ -137,7 +137,9 @@ func (s *session) grant(p *child.Process, r *child.Reader) {
 		var b *tensor.Buffer
 		if b, at = s.memory.AllocateZeroed(int(size)); b != nil {
 			number = s.blocks.Add(b)
-			s.granted[number] = int64(size)
+			s.mu.Lock()
+			s.mu.granted[number] = int64(size)
+			s.mu.Unlock()
 		} else {
 			s.total.add(-int64(size))
 		}
@@ -179,9 +181,9 @@ func (s *session) released(r *child.Reader) {
 			return
 		}
 		s.blocks.Drop(number)
-		if n, ok := s.granted[number]; ok {
-			delete(s.granted, number)
-			s.total.add(-n)
-		}
+		s.mu.Lock()
+		s.total.add(-s.mu.granted[number])
+		delete(s.mu.granted, number)
+		s.mu.Unlock()
 	}
 }

@@ -28,16 +28,13 @@ type session struct {
 	names     map[string]string
 	process   *child.Process
 	blocks    child.Blocks
-	// total counts the memory of all children, granted that of this one, by block. The goroutine that
-	// handles frames uses it, and supervise after it.
-	total   *granted
-	granted map[uint32]int64
-	out     child.Message // of the goroutine that handles frames
-	log     childLog
-	ended   chan struct{} // closed when the child has ended and its kept requests are answered
-	err     error         // why; set before ended is closed
-	exit    *child.Exit
-	timer   *time.Timer // of watch
+	total     *granted      // the memory of all children
+	out       child.Message // of the goroutine that handles frames
+	log       childLog
+	ended     chan struct{} // closed when the child has ended and its kept requests are answered
+	err       error         // why; set before ended is closed
+	exit      *child.Exit
+	timer     *time.Timer // of watch
 
 	mu struct {
 		sync.Mutex
@@ -50,7 +47,8 @@ type session struct {
 		applied      *sync.Cond // an instance has applied a result
 		returns      []uint32
 		returnBytes  int
-		watching     bool // the timer runs
+		granted      map[uint32]int64 // bytes of the child's blocks
+		watching     bool             // the timer runs
 		ended        bool
 	}
 }
@@ -77,7 +75,7 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec) (*session, erro
 	if s.log.log == nil { // no model asks
 		s.log.log = slog.New(slog.DiscardHandler)
 	}
-	s.total, s.granted = &b.granted, map[uint32]int64{}
+	s.total, s.mu.granted = &b.granted, map[uint32]int64{}
 	s.mu.questions, s.mu.instances, s.mu.open = map[uint32]chan answer{}, map[uint32]*instance{}, map[uint64]openRequest{}
 	s.mu.applied = sync.NewCond(&s.mu)
 	s.timer = time.AfterFunc(time.Hour, s.watch)
@@ -109,10 +107,11 @@ func (s *session) supervise(leave func(*session)) {
 	s.err = s.cause(s.exit)
 	s.awaitApplied() // results refer to blocks
 	s.blocks.Free()
-	for _, n := range s.granted {
+	s.mu.Lock()
+	for _, n := range s.mu.granted {
 		s.total.add(-n)
 	}
-	s.mu.Lock()
+	clear(s.mu.granted)
 	s.mu.ended = true
 	questions := s.mu.questions
 	s.mu.questions = nil
