@@ -156,6 +156,9 @@ func TestLoadThatEndsTheChild(t *testing.T) {
 // Memory returns with the child, and nothing of it is left: no process, no descriptor, no
 // memory in this process.
 func TestNothingIsLeft(t *testing.T) { // alone: it counts what this process has open
+	if testing.Short() {
+		t.Skip("-short: loads a model twenty times, one after the other")
+	}
 	open := func() int {
 		all, err := os.ReadDir("/proc/self/fd")
 		require.NoError(t, err)

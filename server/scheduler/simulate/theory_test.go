@@ -57,6 +57,9 @@ func TestErlangC(t *testing.T) {
 // instance with a fixed time (M/D/1, the formula of Pollaczek and Khinchine) and instances
 // with random times (M/M/c, Erlang's formula).
 func TestTheory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: millions of requests on one goroutine")
+	}
 	t.Parallel()
 	const service, n = 0.010, 400_000
 	for _, load := range []float64{0.3, 0.6, 0.9} {
