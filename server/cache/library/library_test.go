@@ -5,6 +5,7 @@ package library_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -263,6 +264,18 @@ func TestStart(t *testing.T) {
 	w = start(t, "key")
 	require.Empty(t, w.lookup(0xab))
 	require.Contains(t, w.log.String(), "ab"+strings.Repeat("0", 62))
+}
+
+// TestSlowStart: a cache that is ready after the server has given it up is finalized, and its memory is
+// not freed before.
+func TestSlowStart(t *testing.T) {
+	t.Parallel()
+	w := open(t, "bad end", func(o *library.Options) { o.Settings["start"] = "slow" })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the server stops"))
+	require.EqualError(t, w.Check(ctx), "cache library 'test' did not initialize its cache: the server stops")
+	require.Empty(t, w.lookup(1))
+	require.EqualError(t, w.Close(), "failed finalizing cache: it does not want to end")
 }
 
 func TestUnusable(t *testing.T) {
