@@ -290,10 +290,15 @@ func TestUnusable(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.Equal(t, status.NotFound, status.CodeOf(err))
 	}
+	dir := t.TempDir()
 	for _, name := range []string{"", "..", "a/b", "none"} {
 		_, found := library.Find(t.TempDir(), name)
 		require.False(t, found, name)
 	}
+	outside := filepath.Join(dir, library.FileName(".."))
+	require.NoError(t, os.WriteFile(outside, nil, 0o600))
+	_, found := library.Find(filepath.Join(dir, "caches"), "..")
+	require.False(t, found, "outside of the folder")
 	require.EqualError(t, library.NotFound("/dir", "x"), "unable to find 'libtritoncache_x.so' for cache. Searched: /dir")
 }
 
