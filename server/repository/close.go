@@ -22,8 +22,8 @@ func (r *Repository) openVersions() []*model.LoadedVersion {
 	return all
 }
 
-// retire closes a version that is out of service, once its requests have ended. It does not
-// wait.
+// retire closes a version that is out of service, once its requests have ended. It does not wait for
+// them, but for the repository agents that are told of the unload.
 func (r *Repository) retire(id store.ID, v *model.LoadedVersion) {
 	r.mu.Lock()
 	r.retiring[v] = id

@@ -3,7 +3,6 @@ package repository
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,103 +177,148 @@ func TestIndexOfFailedReload(t *testing.T) {
 	require.Regexp(t, `m:1 READY Internal: failed to read text proto from .*; version 1 serves, `, poll())
 }
 
-// Real files and inotify: nothing that is half written is loaded, the answer is there soon after it is
-// complete although the interval is an hour, and a model that is replaced never stops to serve.
-func TestKeepLocal(t *testing.T) {
-	t.Parallel()
-	const settle = 300 * time.Millisecond
-	dir := tree(t, map[string]string{"m/config.pbtxt": strings.Replace(identity, "identity", "odd", 1), "m/1/model": "good"})
-	var half atomic.Int32
-	r, _, err := open(t, func(o *Options) {
+// localModel is a repository of local files with the model m, whose file is complete when it reads "good".
+type localModel struct {
+	*testing.T
+	r    *Repository
+	dir  string       // of the model
+	half atomic.Int32 // loads of files that were not complete
+}
+
+func openLocal(t *testing.T, dir string, settle time.Duration) *localModel {
+	t.Helper()
+	l := &localModel{T: t, dir: filepath.Join(dir, "m")}
+	var err error
+	l.r, _, err = open(t, func(o *Options) {
 		polling(settle)(o)
 		o.Backends["odd"] = backendtest.Func(func(_ context.Context, s backend.Spec) (backend.Model, error) {
 			if text, _ := os.ReadFile(filepath.Join(s.Dir, "model")); string(text) != "good" {
-				half.Add(1)
+				l.half.Add(1)
 			}
 			return &backendtest.Model{Spec: s}, nil
 		})
 	}, dir)
 	require.NoError(t, err)
+	return l
+}
+
+// localTree makes a repository with a version of the model m.
+func localTree(t *testing.T, version string) string {
+	return tree(t, map[string]string{"m/config.pbtxt": strings.Replace(identity, "identity", "odd", 1), "m/" + version + "/model": "good"})
+}
+
+func (l *localModel) write(name, text string) {
+	l.Helper()
+	path := filepath.Join(l.dir, name)
+	require.NoError(l, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(l, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func (l *localModel) rename(from, to string) {
+	l.Helper()
+	require.NoError(l, os.Rename(from, filepath.Join(l.dir, to)))
+}
+
+// serves returns the newest version.
+func (l *localModel) serves() string {
+	m, err := l.r.Model("m", "")
+	if err != nil {
+		l.Error("the model does not serve:", err)
+		return ""
+	}
+	defer m.Release()
+	return m.Version()
+}
+
+func (l *localModel) gone() bool {
+	return states(l.r) == "" && len(l.r.actual.Snapshot().Model(store.ID{Name: "m"}).Ready()) == 0
+}
+
+const waitsForPart = "READY waiting until version 3 is complete: its name says that model.part is still being written"
+
+// Real files: nothing that is half written is loaded, and a model that is replaced never stops to serve. The
+// clock is that of synctest, so no pause of the machine is taken for the end of a change.
+func TestKeepLocal(t *testing.T) {
+	t.Parallel()
+	dir, other := localTree(t, "1"), localTree(t, "5")
+	synctest.Test(t, func(t *testing.T) {
+		const settle = 2 * time.Second
+		l := openLocal(t, dir, settle)
+		n := keep(t, l.r, time.Hour)
+		synctest.Wait()
+		after := func(pause time.Duration) string {
+			n.changed <- struct{}{}
+			time.Sleep(pause)
+			synctest.Wait()
+			return l.serves()
+		}
+
+		// A file that grows, with pauses below the settle time.
+		for i := range "good" {
+			l.write("2/model", "good"[:i+1])
+			require.Equal(t, "1", after(settle*3/4))
+		}
+		require.Equal(t, "2", after(settle))
+
+		// A file under a temporary name, for longer than the settle time.
+		l.write("3/model.part", "go")
+		require.Equal(t, "2", after(5*settle))
+		require.Contains(t, states(l.r), "m:2 "+waitsForPart)
+		l.write("3/model.part", "good")
+		l.rename(filepath.Join(l.dir, "3", "model.part"), "3/model")
+		require.Equal(t, "2", after(settle/2))
+		require.Equal(t, "3", after(2*settle))
+
+		// A folder under a temporary name beside the versions concerns nobody.
+		l.write("4.tmp/model", "good")
+		require.Equal(t, "3", after(5*settle))
+		l.rename(filepath.Join(l.dir, "4.tmp"), "4")
+		require.Equal(t, "4", after(2*settle))
+
+		// The whole model is replaced by another folder.
+		require.NoError(t, os.RemoveAll(l.dir))
+		require.Equal(t, "4", after(settle/2), "its folder is away")
+		l.rename(filepath.Join(other, "m"), "")
+		require.Equal(t, "5", after(2*settle))
+
+		// Gone for good.
+		require.NoError(t, os.RemoveAll(l.dir))
+		require.Equal(t, "5", after(settle/2))
+		time.Sleep(2 * settle)
+		synctest.Wait()
+		require.True(t, l.gone(), states(l.r))
+		require.Zero(t, l.half.Load(), "half-written files were loaded")
+	})
+}
+
+// The notices of the system are enough: each change is found, although the interval is an hour.
+func TestKeepNotices(t *testing.T) {
+	t.Parallel()
+	dir, other := localTree(t, "1"), localTree(t, "2")
+	l := openLocal(t, dir, 100*time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.Keep(ctx, time.Hour, func(err error) { t.Error(err) })
+		l.r.Keep(ctx, time.Hour, func(err error) { t.Error(err) })
 	}()
 	defer func() {
 		cancel()
 		<-done
 	}()
-	newest := func() string {
-		m, err := r.Model("m", "")
-		if !assertServes(t, err) {
-			return ""
-		}
-		defer m.Release()
-		return m.Version()
-	}
-	reaches := func(version string) {
+	eventually := func(what string, reached func() bool) {
 		t.Helper()
-		require.Eventually(t, func() bool { return newest() == version }, time.Minute, 10*time.Millisecond, states(r))
+		require.Eventually(t, reached, time.Minute, 10*time.Millisecond, what)
 	}
-
-	// A file that grows, with pauses below the settle time.
-	two := filepath.Join(dir, "m", "2")
-	require.NoError(t, os.Mkdir(two, 0o755))
-	f, err := os.Create(filepath.Join(two, "model"))
-	require.NoError(t, err)
-	for _, c := range "good" {
-		_, err := fmt.Fprintf(f, "%c", c)
-		require.NoError(t, err)
-		time.Sleep(settle / 3)
-		require.Equal(t, "1", newest())
-	}
-	require.NoError(t, f.Close())
-	reaches("2")
-
-	// A file under a temporary name, for longer than the settle time.
-	three := filepath.Join(dir, "m", "3")
-	require.NoError(t, os.Mkdir(three, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(three, "model.part"), []byte("go"), 0o600))
-	require.Eventually(t, func() bool {
-		return strings.Contains(states(r), "m:2 READY waiting until version 3 is complete: its name says that model.part is still being written")
-	}, time.Minute, 10*time.Millisecond)
-	time.Sleep(2 * settle)
-	require.Equal(t, "2", newest())
-	require.NoError(t, os.WriteFile(filepath.Join(three, "model.part"), []byte("good"), 0o600))
-	require.NoError(t, os.Rename(filepath.Join(three, "model.part"), filepath.Join(three, "model")))
-	reaches("3")
-
-	// A folder under a temporary name beside the versions concerns nobody.
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "m", "4.tmp"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "4.tmp", "model"), []byte("good"), 0o600))
-	time.Sleep(2 * settle)
-	require.Equal(t, "3", newest())
-	require.NoError(t, os.Rename(filepath.Join(dir, "m", "4.tmp"), filepath.Join(dir, "m", "4")))
-	reaches("4")
-
-	// The whole model is replaced by another folder.
-	other := tree(t, map[string]string{"m/config.pbtxt": strings.Replace(identity, "identity", "odd", 1), "m/5/model": "good"})
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, "m")))
-	time.Sleep(settle / 3)
-	require.Equal(t, "4", newest(), "its folder is away")
-	require.NoError(t, os.Rename(filepath.Join(other, "m"), filepath.Join(dir, "m")))
-	reaches("5")
-
-	// Gone for good.
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, "m")))
-	require.Eventually(t, func() bool {
-		return states(r) == "" && len(r.actual.Snapshot().Model(store.ID{Name: "m"}).Ready()) == 0
-	}, time.Minute, 10*time.Millisecond)
-	require.Zero(t, half.Load(), "half-written files were loaded")
-}
-
-func assertServes(t *testing.T, err error) bool {
-	t.Helper()
-	if err != nil {
-		t.Error("the model does not serve:", err)
-	}
-	return err == nil
+	l.rename(filepath.Join(other, "m", "2"), "2")
+	eventually("another version", func() bool { return l.serves() == "2" })
+	l.write("3/model.part", "good")
+	eventually("a file in a new folder", func() bool { return strings.Contains(states(l.r), waitsForPart) })
+	l.rename(filepath.Join(l.dir, "3", "model.part"), "3/model")
+	eventually("a renamed file", func() bool { return l.serves() == "3" })
+	require.NoError(t, os.RemoveAll(l.dir))
+	eventually("a removed model", l.gone)
+	require.Zero(t, l.half.Load(), "half-written files were loaded")
 }
 
 // Whatever lies in a repository, a poll comes to its end and serves the models that are in order.

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,7 +16,7 @@ import (
 )
 
 // fingerprint identifies the optimized model that ONNX Runtime makes: from the content of the file,
-// the files beside it, which may be its external data, the library, the options and the processor.
+// the files beside and below it, which may be its external data, the library, the options and the processor.
 func (o *opening) fingerprint() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, o.lib.version, o.options.level, o.options.entries, runtime.GOARCH, processor())
@@ -25,16 +26,19 @@ func (o *opening) fingerprint() (string, error) {
 		}
 	}
 	dir := filepath.Dir(o.path)
-	entries, err := os.ReadDir(dir)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir || path == o.path {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, name)
+		return identify(h, path)
+	})
 	if err != nil {
 		return "", err
-	}
-	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); path != o.path {
-			if err := identify(h, path); err != nil {
-				return "", err
-			}
-		}
 	}
 	f, err := os.Open(o.path)
 	if err != nil {

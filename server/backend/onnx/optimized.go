@@ -46,7 +46,12 @@ func (m *model) optimized(open *opening) (*session, error) {
 		log.Warn("the optimized model is not kept", "error", err)
 		return openSession(open)
 	}
-	return openSession(open.from(kept))
+	s, err := openSession(open.from(kept))
+	if err != nil { // such as when another load, of a model of the same name, has replaced it
+		log.Warn("the optimized model cannot be opened and is not used", "error", err)
+		return openSession(open)
+	}
+	return s, nil
 }
 
 // keepable reports whether the optimized model may be kept: not one that execution providers have

@@ -92,6 +92,13 @@ func TestOptimizedModelIsKept(t *testing.T) {
 		func() { spec = with(t, spec, `optimization { graph { level: 1 } }`) },
 		func() { require.NoError(t, os.WriteFile(filepath.Join(spec.Dir, "weights.bin"), nil, 0o600)) },
 		func() {
+			require.NoError(t, os.MkdirAll(filepath.Join(spec.Dir, "data"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(spec.Dir, "data", "weights.bin"), []byte("old"), 0o600))
+		},
+		func() { // its folder does not change
+			require.NoError(t, os.WriteFile(filepath.Join(spec.Dir, "data", "weights.bin"), []byte("new weights"), 0o600))
+		},
+		func() {
 			w, err := os.OpenFile(filepath.Join(spec.Dir, "model.onnx"), os.O_TRUNC|os.O_WRONLY, 0)
 			require.NoError(t, err)
 			f := doubled(64)

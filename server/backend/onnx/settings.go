@@ -97,7 +97,7 @@ func arenaSettings(settings map[string]string) ([]arenaSetting, error) {
 		}
 		n, err := textvalue.Size(text)
 		if err != nil {
-			return nil, err
+			return nil, status.New(status.InvalidArg, "the setting '%s' of the backend %s: %w", key, Name, err)
 		}
 		list = append(list, arenaSetting{option, n})
 	}

@@ -45,5 +45,5 @@ func TestArenaSettings(t *testing.T) {
 	_, err = arenaSettings(map[string]string{"cpu-arena.maximum": "1"})
 	require.ErrorContains(t, err, "unknown setting 'cpu-arena.maximum' of the backend onnxruntime: write cpu-arena. followed by one of max_mem, ")
 	_, err = arenaSettings(map[string]string{"cpu-arena.max_mem": "-1"})
-	require.EqualError(t, err, "failed to convert '-1' to integral number")
+	require.EqualError(t, err, "the setting 'cpu-arena.max_mem' of the backend onnxruntime: failed to convert '-1' to integral number")
 }

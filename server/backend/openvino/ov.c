@@ -243,10 +243,18 @@ int trt_ov_request(const trt_ov_model *m, trt_ov_call *c) {
 // text_input makes a tensor of the strings of an input, each after its length.
 static int text_input(trt_ov_error *e, const trt_ov_tensor *t, shape s, void **made) {
 	const uint8_t *at = t->data, *end = at + t->bytes;
+	if (t->elements > t->bytes / 4) { // before memory is taken for as many
+		return fail(e, TRT_OV_STRING_COUNT, NULL);
+	}
 	// Each string loses its length and gets a byte at its end.
 	const char **strings = calloc(t->elements + 1, sizeof *strings);
 	char *text = malloc(t->bytes + 1), *to = text;
-	int code = strings == NULL || text == NULL || t->elements > t->bytes / 4 ? TRT_OV_STRING_COUNT : 0;
+	int code = 0;
+	if (strings == NULL || text == NULL) {
+		free(strings);
+		free(text);
+		return fail(e, TRT_OV_NO_MEMORY, "no memory for the strings");
+	}
 	for (uint64_t i = 0; code == 0 && i < t->elements; i++) {
 		uint32_t n = 0;
 		if (end - at < 4) {

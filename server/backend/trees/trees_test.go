@@ -89,16 +89,5 @@ func TestReadyRefuses(t *testing.T) {
 	require.ErrorIs(t, e.Ready(model("sklearn", f, f), nowhere), errFormat)
 	require.ErrorIs(t, e.Ready(model("", half, f), nowhere), errTypes)
 	require.ErrorIs(t, e.Ready(model("", f, half), nowhere), errTypes)
-	require.Error(t, e.Ready(model("", f, f), nowhere))
-}
-
-func TestLoadWithoutLibrary(t *testing.T) {
-	t.Parallel()
-	config := &inferencepb.ModelConfig{
-		Name: "m", Parameters: map[string]*inferencepb.ModelParameter{"threshold": {StringValue: "much"}},
-		Input:  []*inferencepb.ModelInput{{Name: "x", DataType: inferencepb.DataType_TYPE_FP32}},
-		Output: []*inferencepb.ModelOutput{{Name: "y", DataType: inferencepb.DataType_TYPE_FP32}},
-	}
-	_, err := New("fil", native.Search{}).Load(t.Context(), backend.Spec{Name: "m", Config: config})
-	require.Error(t, err)
+	require.ErrorIs(t, e.Ready(model("", f, f), nowhere), backend.ErrNoLibrary)
 }

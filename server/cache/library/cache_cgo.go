@@ -33,13 +33,14 @@ type Cache struct {
 	native  *C.struct_trt_cache
 	breaker *breaker.Breaker
 	jobs    chan *job // to workers that wait
-	// initialized reports that the library has made its cache.
+	// initialized reports that the library has made its cache in time.
 	initialized bool
 
 	mu      sync.Mutex
 	closed  bool
 	workers []*worker
-	running sync.WaitGroup // workers
+	running sync.WaitGroup // workers, and the initialization
+	made    bool           // what the library has made is to be finalized; set while running
 	stop    chan struct{}
 }
 
@@ -78,24 +79,32 @@ func (c *Cache) Check(ctx context.Context) error {
 		return status.New(status.InvalidArg, "the settings of cache '%s': %w", c.opts.Name, err)
 	}
 	c.opts.Log.Info(fmt.Sprintf("Creating TritonCache with name: '%s', libpath: '%s'", c.opts.Name, c.opts.Path))
-	native := c.native
+	c.running.Add(1) // Close waits for it, also if Check does not
 	ready, err := within(ctx, startTime, func() error {
-		text := C.CString(settings)
-		defer C.free(unsafe.Pointer(text))
-		var code C.int
-		var message *C.char
-		err := failure(C.trt_cache_initialize(native, text, &code, &message), code, message)
-		if err == nil && native.instance == nil {
-			err = status.New(status.Internal, "Failed to initialize cache implementation")
-		}
-		return err
+		defer c.running.Done()
+		return c.initialize(settings)
 	})
 	switch {
-	case !ready:
-		return status.New(status.Unavailable, "cache library '%s' did not initialize its cache within %s", c.opts.Name, startTime)
-	case err == nil:
-		c.initialized = true
+	case ready:
+		c.initialized = err == nil
+		return err
+	case ctx.Err() != nil:
+		return status.New(status.Unavailable, "cache library '%s' did not initialize its cache: %w", c.opts.Name, context.Cause(ctx))
 	}
+	return status.New(status.Unavailable, "cache library '%s' did not initialize its cache within %s", c.opts.Name, startTime)
+}
+
+// initialize lets the library make its cache.
+func (c *Cache) initialize(settings string) error {
+	text := C.CString(settings)
+	defer C.free(unsafe.Pointer(text))
+	var code C.int
+	var message *C.char
+	err := failure(C.trt_cache_initialize(c.native, text, &code, &message), code, message)
+	if err == nil && c.native.instance == nil {
+		err = status.New(status.Internal, "Failed to initialize cache implementation")
+	}
+	c.made = err == nil
 	return err
 }
 
@@ -226,7 +235,7 @@ func (c *Cache) finalize() error {
 	var code C.int
 	var message *C.char
 	var err error
-	if c.initialized {
+	if c.made {
 		err = failure(C.trt_cache_finalize(c.native, &code, &message), code, message)
 	}
 	for _, w := range c.workers {

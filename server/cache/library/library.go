@@ -8,10 +8,9 @@ package library
 import (
 	"encoding/json"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
+	"triton/pkg/sharedlib"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -32,9 +31,7 @@ func FileName(name string) string { return "libtritoncache_" + name + ".so" }
 
 // Find returns the path of the library of a cache in a folder of caches.
 func Find(dir, name string) (path string, found bool) {
-	path = filepath.Join(dir, name, FileName(name))
-	_, err := os.Stat(path)
-	return path, err == nil && name != "" && filepath.Base(name) == name
+	return sharedlib.Find(dir, name, FileName(name))
 }
 
 // NotFound returns the error for a cache whose library is missing. The text is Triton's.

@@ -5,6 +5,7 @@ package library_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -265,6 +266,18 @@ func TestStart(t *testing.T) {
 	require.Contains(t, w.log.String(), "ab"+strings.Repeat("0", 62))
 }
 
+// TestSlowStart: a cache that is ready after the server has given it up is finalized, and its memory is
+// not freed before.
+func TestSlowStart(t *testing.T) {
+	t.Parallel()
+	w := open(t, "bad end", func(o *library.Options) { o.Settings["start"] = "slow" })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the server stops"))
+	require.EqualError(t, w.Check(ctx), "cache library 'test' did not initialize its cache: the server stops")
+	require.Empty(t, w.lookup(1))
+	require.EqualError(t, w.Close(), "failed finalizing cache: it does not want to end")
+}
+
 func TestUnusable(t *testing.T) {
 	t.Parallel()
 	for flags, want := range map[string]string{
@@ -277,10 +290,15 @@ func TestUnusable(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.Equal(t, status.NotFound, status.CodeOf(err))
 	}
+	dir := t.TempDir()
 	for _, name := range []string{"", "..", "a/b", "none"} {
 		_, found := library.Find(t.TempDir(), name)
 		require.False(t, found, name)
 	}
+	outside := filepath.Join(dir, library.FileName(".."))
+	require.NoError(t, os.WriteFile(outside, nil, 0o600))
+	_, found := library.Find(filepath.Join(dir, "caches"), "..")
+	require.False(t, found, "outside of the folder")
 	require.EqualError(t, library.NotFound("/dir", "x"), "unable to find 'libtritoncache_x.so' for cache. Searched: /dir")
 }
 

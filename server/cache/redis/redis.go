@@ -27,6 +27,8 @@ const (
 	maxWaiting = 1024
 	maxBytes   = 64 << 20 // of all responses, and of one
 	writers    = 2
+	// insertTimeouts is how many times longer than a lookup an insertion may take: no request waits for it.
+	insertTimeouts = 10
 )
 
 // Cache is a client of one Redis server.
@@ -155,7 +157,7 @@ func (c *Cache) set(parent context.Context, it item) {
 	if !c.breaker.Allows() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(parent, 10*c.timeout) // no request waits for it
+	ctx, cancel := context.WithTimeout(parent, insertTimeouts*c.timeout)
 	defer cancel()
 	args := []any{it.key, it.value}
 	if c.ttl > 0 {

@@ -262,3 +262,43 @@ func TestSettings(t *testing.T) {
 		require.ErrorContains(t, err, test.want)
 	}
 }
+
+// TestIdleConnectionsClosed: connections that Redis closed while nobody used them cost no lookup.
+func TestIdleConnectionsClosed(t *testing.T) {
+	t.Parallel()
+	port, _ := start(t, "")
+	c, log := open(t, map[string]string{"host": "127.0.0.1", "port": port, "socket_timeout": "5000"})
+	direct, err := goredis.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
+	require.NoError(t, err)
+	defer direct.Close()
+	resp := response("x")
+	defer resp.Release()
+	require.NoError(t, c.Insert(cache.Key{1}, resp))
+	eventually(t, func() bool { _, hit := lookup(c, cache.Key{1}); return hit })
+	_, err = direct.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	require.NoError(t, err)
+	time.Sleep(1100 * time.Millisecond) // until a connection counts as idle
+	_, hit := lookup(c, cache.Key{1})
+	require.True(t, hit)
+	require.Zero(t, log.lines("level=ERROR"), log)
+}
+
+// TestSlowInsert: an insertion may take longer than a lookup.
+func TestSlowInsert(t *testing.T) {
+	t.Parallel()
+	port, _ := start(t, "")
+	c, log := open(t, map[string]string{"host": "127.0.0.1", "port": port, "socket_timeout": "500"})
+	direct, err := goredis.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
+	require.NoError(t, err)
+	defer direct.Close()
+	_, err = direct.Do("CLIENT", "PAUSE", "1000", "WRITE") // reads are answered
+	require.NoError(t, err)
+	resp := response("x")
+	defer resp.Release()
+	require.NoError(t, c.Insert(cache.Key{1}, resp))
+	eventually(t, func() bool {
+		n, err := goredis.Int(direct.Do("DBSIZE"))
+		return err == nil && n == 1
+	})
+	require.Zero(t, log.lines(`call=insert`))
+}

@@ -4,9 +4,7 @@
 package library
 
 import (
-	"os"
-	"path/filepath"
-
+	"triton/pkg/sharedlib"
 	"triton/pkg/status"
 )
 
@@ -48,9 +46,7 @@ func FileName(name string) string { return "libtritonrepoagent_" + name + ".so" 
 
 // Find returns the path of the library of an agent in a folder of agents.
 func Find(dir, name string) (path string, found bool) {
-	path = filepath.Join(dir, name, FileName(name))
-	_, err := os.Stat(path)
-	return path, err == nil && name != "" && filepath.Base(name) == name
+	return sharedlib.Find(dir, name, FileName(name))
 }
 
 // NotFound returns the error for an agent whose library is missing. The text is Triton's.
