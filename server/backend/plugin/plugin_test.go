@@ -67,6 +67,29 @@ func TestLateAnswersUnderCollections(t *testing.T) {
 	wg.Wait()
 }
 
+// Threads of a backend build responses to one request at the same time.
+func TestResponsesBuiltTogether(t *testing.T) {
+	s := serve(t, map[string]string{"m": echo("both", ungrouped)})
+	for range 1000 {
+		require.Equal(t, []int{1}, s.infer(t, "m", 1).out(t))
+	}
+}
+
+func TestOutputsThatAreRefused(t *testing.T) {
+	s := serve(t, map[string]string{
+		"no-type": echo("no-type", ungrouped), "negative": echo("negative", ungrouped),
+		"overflow": echo("overflow", ungrouped), "no-bytes": echo("no-bytes", ungrouped),
+	})
+	for model, want := range map[string]string{
+		"no-type":  "output 'OUT' has no valid data type",
+		"negative": "output 'OUT' has an invalid shape [1,-1]",
+		"overflow": "output 'OUT' has an invalid shape [9223372036854775807,9223372036854775807]",
+		"no-bytes": "output tensor shape does not match size of output for 'OUT'",
+	} {
+		require.Contains(t, s.infer(t, model, 1).Error, want, model)
+	}
+}
+
 func TestMisuseIsRefused(t *testing.T) {
 	s := serve(t, map[string]string{"misuse": echo("misuse", ungrouped)})
 	r := s.infer(t, "misuse", 1)
