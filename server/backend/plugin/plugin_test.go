@@ -178,6 +178,19 @@ func TestLibrariesThatAreRefused(t *testing.T) {
 	}
 }
 
+// A library that takes its time to start does not hold up the others.
+func TestLibrariesStartTogether(t *testing.T) {
+	directory := t.TempDir()
+	models := map[string]string{}
+	for _, name := range []string{"left", "right"} {
+		compile(t, "backend.c", filepath.Join(directory, name, "libtriton_"+name+".so"), "-DMEET")
+		models[name] = echo("", ungrouped+fmt.Sprintf(" backend: %q", name))
+	}
+	s := serve(t, models, func(o *server.Options) { o.BackendDirectory = directory })
+	require.Equal(t, []int{1}, s.infer(t, "left", 1).out(t))
+	require.Equal(t, []int{2}, s.infer(t, "right", 2).out(t))
+}
+
 func TestReadiness(t *testing.T) {
 	s := serve(t, map[string]string{"m": echo("unready", ungrouped), "n": echo("", ungrouped)})
 	for name, want := range map[string]int{"m": http.StatusBadRequest, "n": http.StatusOK} {

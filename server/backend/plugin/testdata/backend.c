@@ -28,6 +28,27 @@ static void say(const char *format, const char *what) {
 	TRITONSERVER_LogMessage(TRITONSERVER_LOG_INFO, __FILE__, __LINE__, line);
 }
 
+#ifdef MEET
+// meet waits until the backends left and right start at the same time.
+static TRITONSERVER_Error *meet(TRITONBACKEND_Backend *b) {
+	TRITONBACKEND_ArtifactType type;
+	const char *dir;
+	TRY(TRITONBACKEND_BackendArtifacts(b, &type, &dir));
+	char here[4096], left[4096], right[4096];
+	snprintf(here, sizeof(here), "%s/here", dir);
+	snprintf(left, sizeof(left), "%s/../left/here", dir);
+	snprintf(right, sizeof(right), "%s/../right/here", dir);
+	fclose(fopen(here, "w"));
+	for (int k = 0; k < 10000; k++) {
+		if (access(left, F_OK) == 0 && access(right, F_OK) == 0) {
+			return NULL;
+		}
+		usleep(1000);
+	}
+	return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_UNAVAILABLE, "the other backend does not start");
+}
+#endif
+
 EXPORT TRITONSERVER_Error *TRITONBACKEND_Initialize(TRITONBACKEND_Backend *b) {
 	uint32_t major, minor;
 	TRY(TRITONBACKEND_ApiVersion(&major, &minor));
@@ -36,6 +57,9 @@ EXPORT TRITONSERVER_Error *TRITONBACKEND_Initialize(TRITONBACKEND_Backend *b) {
 	}
 #ifdef FAIL_INITIALIZE
 	return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_UNSUPPORTED, "this backend never starts");
+#endif
+#ifdef MEET
+	TRY(meet(b));
 #endif
 	return TRITONBACKEND_BackendSetState(b, "state of the backend");
 }
