@@ -51,6 +51,7 @@ func OpenStrategy(path string, spec backend.Spec) (*Strategy, error) {
 	b := allocate[C.TRITONBACKEND_Backend]()
 	b.kind, b.name, b.location = C.TRT_BACKEND, C.CString(spec.Config.GetBackend()), C.CString(spec.Dir)
 	if s.model, err = describe(&library{c: b}, spec); err != nil {
+		freeBackend(b)
 		return nil, err
 	}
 	if err = s.model.setSignature(spec.Config); err == nil {
@@ -119,6 +120,10 @@ func (s *Strategy) free() {
 	}
 	b := s.model.lib.c
 	s.model.free()
+	freeBackend(b)
+}
+
+func freeBackend(b *C.TRITONBACKEND_Backend) {
 	b.kind = C.TRT_FREED
 	C.free(unsafe.Pointer(b.name))
 	C.free(unsafe.Pointer(b.location))
