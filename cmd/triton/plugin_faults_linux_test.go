@@ -110,6 +110,32 @@ func TestPluginFaults(t *testing.T) {
 	}
 }
 
+// What a library cannot do in a process of its own is refused, and not silently lost.
+func TestPluginLimitsOfIsolation(t *testing.T) {
+	backends := newBackendFolder(t)
+	backends.add(t, "faults", "faults.c")
+	models := t.TempDir()
+	for _, name := range []string{"other_models", "none"} {
+		pluginModel(t, models, name, pluginConfig("faults", `parameters { key: "fault" value { string_value: "`+name+`" } }`))
+	}
+	const warning = "the metrics of the library are not exported, because the model runs in a process of its own"
+	for way, flags := range isolations {
+		t.Run(way, func(t *testing.T) {
+			s := servePlugins(t, backends, models, flags...)
+			status, body := s.infer(t.Context(), t, "other_models", 1, 8)
+			if flags == nil {
+				require.Equal(t, 200, status, body)
+				require.NotContains(t, s.log.String(), warning)
+			} else {
+				require.NotEqual(t, 200, status, body)
+				require.Contains(t, body, "a model in a process of its own (isolation=process) cannot call other models")
+				require.Contains(t, s.log.String(), warning)
+			}
+			s.stop(t)
+		})
+	}
+}
+
 // A backend that keeps a request or a response for ever, which it may still answer, costs
 // that request: its client leaves, other models go on, and the server ends in its time.
 func TestPluginNeverAnswers(t *testing.T) {

@@ -179,11 +179,13 @@ func pytorch(c *pb.ModelConfig, has contents) bool {
 		return false
 	}
 	c.Backend = "pytorch"
-	switch c.Platform {
-	case "":
+	switch {
+	case c.Platform == "":
 		c.Platform = libtorch
 		setEmpty(&c.DefaultModelFilename, "model.pt")
-	case aoti:
+	case platform == libtorch && c.Runtime != "model.py": // by the configuration
+		setEmpty(&c.DefaultModelFilename, "model.pt")
+	case c.Platform == aoti:
 		setEmpty(&c.DefaultModelFilename, "model.pt2")
 	}
 	return true

@@ -53,6 +53,7 @@ func TestDetect(t *testing.T) {
 		{"python by backend", triple{backend: "python"}, files(), triple{"python", "", "model.py"}},
 		{"libtorch by file has no file name", triple{}, files("1/model.pt"), triple{"pytorch", "pytorch_libtorch", ""}},
 		{"libtorch by backend has one", triple{backend: "pytorch"}, files(), triple{"pytorch", "pytorch_libtorch", "model.pt"}},
+		{"libtorch by platform has one", triple{platform: "pytorch_libtorch"}, files(), triple{"pytorch", "pytorch_libtorch", "model.pt"}},
 		{"torch aoti", triple{}, files("1/model.pt2"), triple{"pytorch", "torch_aoti", "model.pt2"}},
 		{"libtorch's other name", triple{platform: "libtorch"}, files(), triple{"pytorch", "libtorch", ""}},
 		{"unknown backend", triple{backend: "identity"}, files("1/model.onnx"), triple{"identity", "", ""}},

@@ -120,11 +120,16 @@ func openNamed(name string) (unsafe.Pointer, error) {
 		return nil, fmt.Errorf("make a memory file for %s: %w", name, err)
 	}
 	if _, err := unix.Write(fd, namedObject(name, machines[runtime.GOARCH])); err != nil {
+		unix.Close(fd)
 		return nil, fmt.Errorf("write a memory file for %s: %w", name, err)
 	}
-	// The descriptor stays open: the loader would take another file with the same number for
-	// this one.
-	return open(fmt.Sprintf("/proc/self/fd/%d", fd), C.TRT_DL_GLOBAL)
+	handle, err := open(fmt.Sprintf("/proc/self/fd/%d", fd), C.TRT_DL_GLOBAL)
+	if err != nil {
+		unix.Close(fd)
+	}
+	// Otherwise the descriptor stays open: the loader would take another file with the same number
+	// for this one.
+	return handle, err
 }
 
 // lacking returns the functions that neither the program nor an opened server library has.

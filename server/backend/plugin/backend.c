@@ -66,12 +66,18 @@ TRITONSERVER_Error *TRITONBACKEND_BackendAttributeAddPreferredInstanceGroup(TRIT
 	const TRITONSERVER_InstanceGroupKind kind, const uint64_t count, const uint64_t *devices, const uint64_t device_count) {
 	TRT_CHECK(a, TRT_ATTRIBUTE, "attribute");
 	trt_group *g = calloc(1, sizeof(*g));
+	uint64_t *copy = devices == NULL || device_count == 0 ? NULL : calloc(device_count, sizeof(*copy));
+	if (g == NULL || (copy == NULL && devices != NULL && device_count > 0)) {
+		free(copy);
+		free(g);
+		return trt_fail(TRITONSERVER_ERROR_UNAVAILABLE, "no memory for a preferred instance group of %llu devices",
+			(unsigned long long)device_count);
+	}
 	g->kind = kind;
 	g->count = count;
-	if (devices != NULL && device_count > 0) {
+	if (copy != NULL) {
 		g->device_count = device_count;
-		g->devices = malloc(device_count * sizeof(*devices));
-		memcpy(g->devices, devices, device_count * sizeof(*devices));
+		g->devices = memcpy(copy, devices, device_count * sizeof(*devices));
 	}
 	*a->last = g;
 	a->last = &g->next;

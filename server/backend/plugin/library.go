@@ -42,27 +42,43 @@ type library struct {
 // opened holds the libraries of the process, as the dynamic loader does.
 var opened struct {
 	sync.Mutex
-	all map[Location]*library
+	all map[Location]*opening
+}
+
+// opening is the one library of a location. Its lock is held while the library starts, which
+// loads of models of other libraries do not wait for.
+type opening struct {
+	sync.Mutex
+	library *library // nil until it has started
 }
 
 // open returns the library at a location, and opens it at its first use, with the settings of
 // that time.
 func open(where Location, spec *backend.Spec) (*library, error) {
-	opened.Lock()
-	defer opened.Unlock()
-	key := Location{Name: where.Name, Library: where.Library, Artifacts: where.Artifacts}
-	if l := opened.all[key]; l != nil {
-		return l, nil
+	o := openingOf(Location{Name: where.Name, Library: where.Library, Artifacts: where.Artifacts})
+	o.Lock()
+	defer o.Unlock()
+	if o.library != nil {
+		return o.library, nil
 	}
 	l, err := load(where, spec.Settings)
 	if err != nil {
 		return nil, err
 	}
-	if opened.all == nil {
-		opened.all = map[Location]*library{}
-	}
-	opened.all[key] = l
+	o.library = l
 	return l, nil
+}
+
+func openingOf(key Location) *opening {
+	opened.Lock()
+	defer opened.Unlock()
+	if opened.all == nil {
+		opened.all = map[Location]*opening{}
+	}
+	if opened.all[key] == nil {
+		opened.all[key] = &opening{}
+	}
+	return opened.all[key]
 }
 
 func load(where Location, settings map[string]string) (*library, error) {
@@ -148,14 +164,20 @@ func (l *library) start() error {
 // the process.
 func Finalize(log *slog.Logger) {
 	opened.Lock()
-	defer opened.Unlock()
-	for where, l := range opened.all {
-		if l.finalize == nil {
+	all := opened.all
+	opened.all = nil
+	opened.Unlock()
+	for where, o := range all {
+		if !o.TryLock() { // it starts still, perhaps for ever
+			continue
+		}
+		l := o.library
+		o.Unlock()
+		if l == nil || l.finalize == nil {
 			continue
 		}
 		if err := take(C.trt_call_backend(l.finalize, l.c)); err != nil {
 			log.Error("failed finalizing backend", "backend", where.Name, "error", err)
 		}
 	}
-	opened.all = nil
 }

@@ -88,7 +88,13 @@ TRITONSERVER_Error *TRITONBACKEND_ModelSetState(TRITONBACKEND_Model *m, void *st
 }
 
 static TRITONSERVER_Error *report(TRITONBACKEND_Model *m, TRITONBACKEND_ModelInstance *i, TRITONSERVER_BufferAttributes **usage, uint32_t count) {
-	trt_memory *all = calloc(count + 1, sizeof(*all));
+	if (count > 0) {
+		TRT_NEED(usage);
+	}
+	trt_memory *all = calloc((size_t)count + 1, sizeof(*all));
+	if (all == NULL) {
+		return trt_fail(TRITONSERVER_ERROR_UNAVAILABLE, "no memory for a report of %u entries", count);
+	}
 	TRITONSERVER_Error *err = NULL;
 	for (uint32_t k = 0; k < count && err == NULL; k++) {
 		size_t bytes = 0;

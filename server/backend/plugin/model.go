@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -282,7 +283,8 @@ func (m *model) Close() error {
 	idle := m.waitIdle()
 	err := m.finalize()
 	if !idle {
-		return status.New(status.Internal, "model '%s' ended while its backend kept requests or response factories (%w)", m.spec.Name, err)
+		kept := status.New(status.Internal, "model '%s' ended while its backend kept requests or response factories", m.spec.Name)
+		return errors.Join(kept, err)
 	}
 	m.free()
 	return err
@@ -300,11 +302,11 @@ func (m *model) free() {
 	C.trt_names_clear(&c.states)
 	C.trt_names_clear(&m.inputs)
 	for _, i := range m.retired {
-		C.free(unsafe.Pointer(i))
+		C.trt_discard(unsafe.Pointer(i))
 	}
 	C.free(unsafe.Pointer(unsafe.SliceData(m.all)))
 	C.free(unsafe.Pointer(c.config))
 	C.free(unsafe.Pointer(c.name))
 	C.free(unsafe.Pointer(c.location))
-	C.free(unsafe.Pointer(c))
+	C.trt_discard(unsafe.Pointer(c))
 }

@@ -67,6 +67,29 @@ func TestLateAnswersUnderCollections(t *testing.T) {
 	wg.Wait()
 }
 
+// Threads of a backend build responses to one request at the same time.
+func TestResponsesBuiltTogether(t *testing.T) {
+	s := serve(t, map[string]string{"m": echo("both", ungrouped)})
+	for range 1000 {
+		require.Equal(t, []int{1}, s.infer(t, "m", 1).out(t))
+	}
+}
+
+func TestOutputsThatAreRefused(t *testing.T) {
+	s := serve(t, map[string]string{
+		"no-type": echo("no-type", ungrouped), "negative": echo("negative", ungrouped),
+		"overflow": echo("overflow", ungrouped), "no-bytes": echo("no-bytes", ungrouped),
+	})
+	for model, want := range map[string]string{
+		"no-type":  "output 'OUT' has no valid data type",
+		"negative": "output 'OUT' has an invalid shape [1,-1]",
+		"overflow": "output 'OUT' has an invalid shape [9223372036854775807,9223372036854775807]",
+		"no-bytes": "output tensor shape does not match size of output for 'OUT'",
+	} {
+		require.Contains(t, s.infer(t, model, 1).Error, want, model)
+	}
+}
+
 func TestMisuseIsRefused(t *testing.T) {
 	s := serve(t, map[string]string{"misuse": echo("misuse", ungrouped)})
 	r := s.infer(t, "misuse", 1)
@@ -153,6 +176,19 @@ func TestLibrariesThatAreRefused(t *testing.T) {
 		require.Error(t, err)
 		require.True(t, s.log.has(c.want), c.want)
 	}
+}
+
+// A library that takes its time to start does not hold up the others.
+func TestLibrariesStartTogether(t *testing.T) {
+	directory := t.TempDir()
+	models := map[string]string{}
+	for _, name := range []string{"left", "right"} {
+		compile(t, "backend.c", filepath.Join(directory, name, "libtriton_"+name+".so"), "-DMEET")
+		models[name] = echo("", ungrouped+fmt.Sprintf(" backend: %q", name))
+	}
+	s := serve(t, models, func(o *server.Options) { o.BackendDirectory = directory })
+	require.Equal(t, []int{1}, s.infer(t, "left", 1).out(t))
+	require.Equal(t, []int{2}, s.infer(t, "right", 2).out(t))
 }
 
 func TestReadiness(t *testing.T) {

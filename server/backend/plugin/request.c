@@ -293,7 +293,11 @@ TRITONSERVER_Error *TRITONBACKEND_InputBufferAttributes(TRITONBACKEND_Input *in,
 
 TRITONSERVER_Error *TRITONBACKEND_ResponseFactoryNew(TRITONBACKEND_ResponseFactory **factory, TRITONBACKEND_Request *r) {
 	TRT_CHECK(r, TRT_REQUEST, "request");
+	TRT_NEED(factory);
 	TRITONBACKEND_ResponseFactory *f = malloc(sizeof(*f));
+	if (f == NULL) {
+		return trt_fail(TRITONSERVER_ERROR_UNAVAILABLE, "%s: no memory", __func__);
+	}
 	f->kind = TRT_FACTORY;
 	f->request = r;
 	__atomic_add_fetch(&r->refs, 1, __ATOMIC_RELAXED);

@@ -201,6 +201,19 @@ static bool placed(TRITONBACKEND_Request *r, const char *name) {
 
 enum { TRT_ALIGN = 64 };
 
+// carve returns a part of the request's memory for outputs; null if too little is left. Threads of
+// the backend may build several responses to a request at the same time.
+static void *carve(TRITONBACKEND_Request *r, uint64_t size) {
+	uint64_t used = __atomic_load_n(&r->memory_used, __ATOMIC_RELAXED), at;
+	do {
+		at = (used + TRT_ALIGN - 1) & ~(uint64_t)(TRT_ALIGN - 1);
+		if (r->memory == NULL || at > r->memory_size || size > r->memory_size - at) {
+			return NULL;
+		}
+	} while (!__atomic_compare_exchange_n(&r->memory_used, &used, at + size, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return r->memory + at;
+}
+
 TRITONSERVER_Error *TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output *o, void **buffer, const uint64_t size,
 	TRITONSERVER_MemoryType *type, int64_t *id) {
 	TRT_CHECK(o, TRT_OUTPUT, "output");
@@ -210,11 +223,8 @@ TRITONSERVER_Error *TRITONBACKEND_OutputBuffer(TRITONBACKEND_Output *o, void **b
 		return trt_fail(TRITONSERVER_ERROR_ALREADY_EXISTS, "allocated buffer for output '%s' already exists", o->name);
 	}
 	TRITONBACKEND_Request *r = o->response->request;
-	uint64_t at = (r->memory_used + TRT_ALIGN - 1) & ~(uint64_t)(TRT_ALIGN - 1);
-	if (at <= r->memory_size && size <= r->memory_size - at && !placed(r, o->name)) {
-		o->base = r->memory + at;
-		r->memory_used = at + size;
-	} else {
+	o->base = placed(r, o->name) ? NULL : carve(r, size);
+	if (o->base == NULL) {
 		TRITONSERVER_Error *err = trt_go_output(r, o, size);
 		if (err != NULL) {
 			return err;

@@ -57,13 +57,18 @@ func (in *instance) parameter(p *C.trt_reply_parameter) kserve.Parameter {
 func (s *slot) addOutput(resp *infer.Response, o *C.TRITONBACKEND_Output) error {
 	m := s.in.model
 	v := &m.sig.Outputs[o.index]
+	if o.datatype == C.TRITONSERVER_TYPE_INVALID || o.datatype > C.TRITONSERVER_TYPE_BF16 {
+		return status.New(status.Internal, "output '%s' has no valid data type", v.Name)
+	}
 	size, d := int(o.size), tensor.DataType(o.datatype)
 	shape := tensor.Shape(unsafe.Slice((*int64)(unsafe.Pointer(o.shape)), o.dims))
 	s.outBytes += (size + alignment - 1) &^ (alignment - 1)
-	if d != tensor.Bytes {
-		if want, err := shape.ByteSize(d); err != nil || want != int64(size) {
-			return status.New(status.Internal, "output '%s' of shape %s has %d bytes, expecting %d", v.Name, shape, size, want)
-		}
+	want, err := shape.ByteSize(d)
+	if err != nil {
+		return status.New(status.Internal, "output '%s' has an invalid shape %s: %w", v.Name, shape, err)
+	}
+	if d != tensor.Bytes && want != int64(size) {
+		return status.New(status.Internal, "output '%s' of shape %s has %d bytes, expecting %d", v.Name, shape, size, want)
 	}
 	if s.r == nil || !s.r.Wants(v.Name) {
 		return nil

@@ -26,6 +26,9 @@ TRITONSERVER_Error *TRITONBACKEND_StateNew(TRITONBACKEND_State **state, TRITONBA
 			continue;
 		}
 		TRITONBACKEND_State *s = calloc(1, sizeof(*s) + dims * sizeof(*shape));
+		if (s == NULL) {
+			return trt_fail(TRITONSERVER_ERROR_UNAVAILABLE, "%s: no memory", __func__);
+		}
 		s->kind = TRT_STATE;
 		s->datatype = datatype;
 		s->request = r;

@@ -27,7 +27,11 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReportBatchStatistics(TRITONBACKE
 }
 
 TRITONSERVER_Error *TRITONBACKEND_ModelInstanceResponseStatisticsNew(TRITONBACKEND_ModelInstanceResponseStatistics **s) {
+	TRT_NEED(s);
 	*s = calloc(1, sizeof(**s));
+	if (*s == NULL) {
+		return trt_fail(TRITONSERVER_ERROR_UNAVAILABLE, "%s: no memory", __func__);
+	}
 	(*s)->kind = TRT_TIMES;
 	return NULL;
 }

@@ -51,6 +51,7 @@ func OpenStrategy(path string, spec backend.Spec) (*Strategy, error) {
 	b := allocate[C.TRITONBACKEND_Backend]()
 	b.kind, b.name, b.location = C.TRT_BACKEND, C.CString(spec.Config.GetBackend()), C.CString(spec.Dir)
 	if s.model, err = describe(&library{c: b}, spec); err != nil {
+		freeBackend(b)
 		return nil, err
 	}
 	if err = s.model.setSignature(spec.Config); err == nil {
@@ -74,14 +75,18 @@ func (s *Strategy) Begin() {
 // Include reports whether a request joins the batch. After an error it does not.
 func (s *Strategy) Include(r *infer.Request) bool {
 	slot := takeSlot()
-	defer func() {
-		slot.r = nil
-		slot.recycle()
+	defer func() { // a factory that the library has kept keeps the slot
+		slot.c.kind = C.TRT_FREED
+		if !slot.released {
+			slot.unref()
+		}
+		slot.unref()
 	}()
-	if err := s.probe.fill(slot, r); err != nil {
+	err := s.probe.fill(slot, r)
+	slot.c.call, slot.r, slot.gone = nil, nil, r.Cancelled() // the library may not answer it
+	if err != nil {
 		return s.check(err)
 	}
-	slot.c.call = nil
 	var yes C.bool
 	return s.check(take(C.trt_batch_include(s.include, slot.c, s.user, &yes))) && bool(yes)
 }
@@ -119,6 +124,10 @@ func (s *Strategy) free() {
 	}
 	b := s.model.lib.c
 	s.model.free()
+	freeBackend(b)
+}
+
+func freeBackend(b *C.TRITONBACKEND_Backend) {
 	b.kind = C.TRT_FREED
 	C.free(unsafe.Pointer(b.name))
 	C.free(unsafe.Pointer(b.location))

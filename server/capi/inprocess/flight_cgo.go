@@ -255,8 +255,12 @@ func capiCancel(handle C.uintptr_t) *C.TRITONSERVER_Error {
 }
 
 //export capiIsCancelled
-func capiIsCancelled(handle C.uintptr_t) C.bool {
-	return C.bool(cgo.Handle(handle).Value().(*flight).cancelled.Load())
+func capiIsCancelled(handle C.uintptr_t) (is C.bool) {
+	_ = call(func() error {
+		is = C.bool(cgo.Handle(handle).Value().(*flight).cancelled.Load())
+		return nil
+	})
+	return is
 }
 
 //export capiForgetFlight

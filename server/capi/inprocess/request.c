@@ -89,9 +89,12 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestDelete(TR
 }
 
 void capi_call_release(TRITONSERVER_InferenceRequest* r) {
+  // Once idle the request may be deleted by another thread.
+  TRITONSERVER_InferenceRequestReleaseFn_t release = r->release;
+  void* userp = r->release_userp;
   int running = CAPI_RUNNING;
   if (atomic_compare_exchange_strong(&r->state, &running, CAPI_IDLE)) {
-    r->release(r, TRITONSERVER_REQUEST_RELEASE_ALL, r->release_userp);
+    release(r, TRITONSERVER_REQUEST_RELEASE_ALL, userp);
   } else {
     free_request(r);
   }

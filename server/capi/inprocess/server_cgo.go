@@ -84,7 +84,7 @@ func (s *Server) find(name, version string) (infer.Model, error) {
 	case s.opts.Models != nil:
 		return s.opts.Models.Acquire(name, version)
 	}
-	return nil, unsupported("inference")
+	return nil, status.New(status.Unsupported, "a model in a process of its own (isolation=process) cannot call other models")
 }
 
 // describe describes a model, which need not be loaded if requests load it.

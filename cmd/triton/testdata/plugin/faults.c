@@ -227,6 +227,36 @@ static void state_without(test_call *c) {
 	finish(c);
 }
 
+// other_models asks for another model, and answers with the error.
+static void other_models(test_call *c) {
+	TRITONSERVER_Server *server;
+	bool ready = false;
+	must(TRITONBACKEND_ModelServer(c->model, &server));
+	TRITONSERVER_Error *err = TRITONSERVER_ServerModelIsReady(server, "none", 1, &ready);
+	TRITONBACKEND_Response *p = response(c);
+	if (err == NULL && ready) {
+		p = fill(c, p);
+	}
+	must(TRITONBACKEND_ResponseSend(p, TRITONSERVER_RESPONSE_COMPLETE_FINAL, err));
+	TRITONSERVER_ErrorDelete(err);
+	finish(c);
+}
+
+// The model other_models has a metric of its own.
+TRITONSERVER_Error *TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelInstance *i) {
+	TRITONBACKEND_Model *m;
+	void *state;
+	must(TRITONBACKEND_ModelInstanceModel(i, &m));
+	must(TRITONBACKEND_ModelState(m, &state));
+	if (strcmp(((test_call *)state)->fault, "other_models") == 0) {
+		TRITONSERVER_MetricFamily *family;
+		TRITONSERVER_Metric *metric;
+		must(TRITONSERVER_MetricFamilyNew(&family, TRITONSERVER_METRIC_KIND_COUNTER, "other_models_total", "Counts nothing."));
+		must(TRITONSERVER_MetricNew(&metric, family, NULL, 0));
+	}
+	return NULL;
+}
+
 // late answers from a thread of the backend, after the execution, which is allowed.
 static void *answer_late(void *arg) {
 	test_call *c = arg;
@@ -305,6 +335,7 @@ static const struct {
 	{"config_while_serving", config_while_serving},
 	{"state_without", state_without},
 	{"late", late},
+	{"other_models", other_models},
 	{"after_end", after_end},
 	{"silent", silent},
 };

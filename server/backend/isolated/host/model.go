@@ -128,6 +128,11 @@ func (h *host) newInstance(body []byte) ([]byte, error) {
 	if made == nil {
 		return nil, status.New(status.Internal, "the backend made no instance")
 	}
+	if len(capi.Metrics().Gather()) > 0 {
+		h.metrics.Do(func() {
+			h.log.Warn("the metrics of the library are not exported, because the model runs in a process of its own", "model", h.name)
+		})
+	}
 	in := newInstance(h, number, p.Name, made)
 	h.mu.Lock()
 	h.mu.instances[number] = in

@@ -28,6 +28,27 @@ static void say(const char *format, const char *what) {
 	TRITONSERVER_LogMessage(TRITONSERVER_LOG_INFO, __FILE__, __LINE__, line);
 }
 
+#ifdef MEET
+// meet waits until the backends left and right start at the same time.
+static TRITONSERVER_Error *meet(TRITONBACKEND_Backend *b) {
+	TRITONBACKEND_ArtifactType type;
+	const char *dir;
+	TRY(TRITONBACKEND_BackendArtifacts(b, &type, &dir));
+	char here[4096], left[4096], right[4096];
+	snprintf(here, sizeof(here), "%s/here", dir);
+	snprintf(left, sizeof(left), "%s/../left/here", dir);
+	snprintf(right, sizeof(right), "%s/../right/here", dir);
+	fclose(fopen(here, "w"));
+	for (int k = 0; k < 10000; k++) {
+		if (access(left, F_OK) == 0 && access(right, F_OK) == 0) {
+			return NULL;
+		}
+		usleep(1000);
+	}
+	return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_UNAVAILABLE, "the other backend does not start");
+}
+#endif
+
 EXPORT TRITONSERVER_Error *TRITONBACKEND_Initialize(TRITONBACKEND_Backend *b) {
 	uint32_t major, minor;
 	TRY(TRITONBACKEND_ApiVersion(&major, &minor));
@@ -36,6 +57,9 @@ EXPORT TRITONSERVER_Error *TRITONBACKEND_Initialize(TRITONBACKEND_Backend *b) {
 	}
 #ifdef FAIL_INITIALIZE
 	return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_UNSUPPORTED, "this backend never starts");
+#endif
+#ifdef MEET
+	TRY(meet(b));
 #endif
 	return TRITONBACKEND_BackendSetState(b, "state of the backend");
 }
@@ -284,6 +308,58 @@ static void misuse(TRITONBACKEND_ModelInstance *i, TRITONBACKEND_Request *r) {
 	TRITONBACKEND_ResponseSend(p, TRITONSERVER_RESPONSE_COMPLETE_FINAL, NULL);
 }
 
+typedef struct {
+	TRITONBACKEND_Request *request;
+	TRITONBACKEND_Response *response;
+	int *ready; // how many threads are
+	int32_t *out;
+} builder;
+
+static void *build(void *p) {
+	builder *b = p;
+	TRITONBACKEND_Output *out;
+	int64_t shape[] = {1, 1}, id = 0;
+	TRITONSERVER_MemoryType memory = TRITONSERVER_MEMORY_CPU;
+	TRITONBACKEND_ResponseNew(&b->response, b->request);
+	TRITONBACKEND_ResponseOutput(b->response, &out, "OUT", TRITONSERVER_TYPE_INT32, shape, 2);
+	__atomic_add_fetch(b->ready, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(b->ready, __ATOMIC_SEQ_CST) < 2) {
+	}
+	TRITONBACKEND_OutputBuffer(out, (void **)&b->out, 4, &memory, &id);
+	return NULL;
+}
+
+// both builds two responses at the same time, and sends one of them.
+static void both(TRITONBACKEND_Request *r) {
+	int ready = 0;
+	builder a = {.request = r, .ready = &ready}, b = a;
+	pthread_t t;
+	pthread_create(&t, NULL, build, &a);
+	build(&b);
+	pthread_join(t, NULL);
+	*a.out = 1;
+	*b.out = 2;
+	bool shared = *a.out != 1;
+	TRITONBACKEND_ResponseDelete(b.response);
+	send(a.response, TRITONSERVER_RESPONSE_COMPLETE_FINAL,
+		shared ? TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INTERNAL, "two outputs have the same memory") : NULL);
+	TRITONBACKEND_RequestRelease(r, TRITONSERVER_REQUEST_RELEASE_ALL);
+}
+
+// answer_with sends an output without bytes.
+static void answer_with(TRITONBACKEND_Request *r, TRITONSERVER_DataType type, int64_t rows, int64_t columns) {
+	TRITONBACKEND_Response *p;
+	TRITONBACKEND_Output *out;
+	int64_t shape[] = {rows, columns}, id = 0;
+	TRITONSERVER_MemoryType memory = TRITONSERVER_MEMORY_CPU;
+	void *to;
+	TRITONBACKEND_ResponseNew(&p, r);
+	TRITONBACKEND_ResponseOutput(p, &out, "OUT", type, shape, 2);
+	TRITONBACKEND_OutputBuffer(out, &to, 0, &memory, &id);
+	send(p, TRITONSERVER_RESPONSE_COMPLETE_FINAL, NULL);
+	TRITONBACKEND_RequestRelease(r, TRITONSERVER_REQUEST_RELEASE_ALL);
+}
+
 static const char *content(TRITONSERVER_Message *m) {
 	const char *text;
 	size_t size;
@@ -364,6 +440,16 @@ EXPORT TRITONSERVER_Error *TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_Mode
 			misuse(i, r);
 		} else if (strcmp(mode, "describe") == 0) {
 			describe(i, r);
+		} else if (strcmp(mode, "both") == 0) {
+			both(r);
+		} else if (strcmp(mode, "no-type") == 0) {
+			answer_with(r, (TRITONSERVER_DataType)257, 1, 0);
+		} else if (strcmp(mode, "negative") == 0) {
+			answer_with(r, TRITONSERVER_TYPE_BYTES, 1, -1);
+		} else if (strcmp(mode, "overflow") == 0) {
+			answer_with(r, TRITONSERVER_TYPE_BYTES, INT64_MAX, INT64_MAX);
+		} else if (strcmp(mode, "no-bytes") == 0) {
+			answer_with(r, TRITONSERVER_TYPE_BYTES, 1, 1000000000);
 		} else {
 			uint64_t compute = now();
 			TRITONBACKEND_ResponseNew(&p, r);
