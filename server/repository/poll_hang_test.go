@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,4 +78,33 @@ func TestAHungLoadHoldsUpNoPoll(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A drain begins while a poll reads the models: the poll loads nothing more, and keeps no files of what it
+// has found.
+func TestAPollDuringADrainKeepsNoFiles(t *testing.T) {
+	t.Parallel()
+	s := newRemote(t, map[string]string{"m/config.pbtxt": identity, "m/1/model": "a"})
+	r, _, err := open(t, func(o *Options) {
+		polling(0)(o)
+		o.Store = s
+	})
+	require.NoError(t, err)
+	s.put("n/config.pbtxt", identity)
+	s.put("n/1/model", "a")
+	held := s.open.Load()
+	var begun bool
+	s.on(func(_ context.Context, call string) error {
+		if !begun && strings.HasPrefix(call, "stamp n") {
+			begun = true
+			r.tasks.close()
+		}
+		return nil
+	})
+	loads, err := r.beginPoll(t.Context(), pollOptions{retry: true})
+	require.NoError(t, err)
+	loads.Wait()
+	require.True(t, begun)
+	require.NotContains(t, states(r), "n:1")
+	require.Equal(t, held, s.open.Load(), "folders that are still held")
 }

@@ -108,24 +108,25 @@ func (p *poll) change(g *group) {
 		r.missed.Store(true)
 		return
 	}
+	end := func() {
+		for _, f := range g.found {
+			if f.Content != nil {
+				f.Content.Folder.Release()
+			}
+		}
+		free()
+	}
 	for _, f := range g.found {
 		if f.Content != nil {
 			f.Content.Folder.Hold()
 		}
 	}
 	started := p.begin(func() {
-		defer func() {
-			for _, f := range g.found {
-				if f.Content != nil {
-					f.Content.Folder.Release()
-				}
-			}
-			free()
-		}()
+		defer end()
 		r.carryOut(p.ctx, g.found, g.removed, false)
 	})
 	if !started {
-		free()
+		end()
 	}
 }
 
