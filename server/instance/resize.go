@@ -122,6 +122,7 @@ func (r *Resizing) Commit() {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
+		r.surplus = nil // the drain closes them
 		if err := r.Discard(); err != nil {
 			g.opts.Log.Error("closing instances", "model", g.opts.Name, "version", g.opts.Version, "error", err)
 		}
