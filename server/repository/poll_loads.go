@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -138,7 +139,7 @@ func (p *poll) begin(do func()) bool {
 	}
 	p.loads.Go(func() {
 		defer r.tasks.done()
-		do()
+		p.contained(do)
 		if r.missed.Swap(false) {
 			select {
 			case r.again <- struct{}{}:
@@ -147,4 +148,14 @@ func (p *poll) begin(do func()) bool {
 		}
 	})
 	return true
+}
+
+// contained runs a part of the poll. A panic ends that part only.
+func (p *poll) contained(do func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.r.opts.Log.Error("panic while changing models", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	do()
 }
