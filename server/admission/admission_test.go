@@ -264,7 +264,7 @@ func TestServed(t *testing.T) {
 	})
 }
 
-// Added instances count from the beginning, removed ones no more.
+// Added instances count from their first batch, removed ones no more.
 func TestInstancesComeAndGo(t *testing.T) {
 	t.Parallel()
 	e := learned(1, 1, simulate.Linear(10*ms, 0))
@@ -276,6 +276,8 @@ func TestInstancesComeAndGo(t *testing.T) {
 	}
 	alone := finish()
 	e.Add(2)
+	require.Equal(t, alone, finish(), "it is being created")
+	e.Started(2, &infer.Batch{Rows: 1}, 0)
 	require.Less(t, finish(), alone)
 	e.Remove(2)
 	require.Equal(t, alone, finish())

@@ -48,14 +48,15 @@ func (e *Estimate) Started(n int, b *infer.Batch, now int64) {
 	e.instances[n] = instance{busy: true, started: now, rows: b.Rows}
 }
 
-// Add counts a further instance.
+// Add makes a further instance known. It counts from its first batch: until it is created it takes none,
+// which may be minutes.
 func (e *Estimate) Add(n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.instances) <= n {
 		e.instances = append(e.instances, instance{broken: true})
 	}
-	e.instances[n] = instance{}
+	e.instances[n] = instance{broken: true}
 }
 
 // Remove no longer counts an instance, which is closed.

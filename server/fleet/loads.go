@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -38,12 +39,15 @@ func (l *load) ended() bool {
 	}
 }
 
+var errEarlier = errors.New("an earlier load has just ended")
+
 // load loads a model for an entry of the document. While an earlier load of the model goes on, it begins
 // no other one.
 func (c *Controller) load(ctx context.Context, a *Action, entry fleetstate.Model) error {
 	c.loads.mu.Lock()
 	l := c.loads.all[a.Model]
-	if l == nil {
+	begins := l == nil
+	if begins {
 		l = &load{config: a.config, entry: entry, since: time.Now(), done: make(chan struct{})}
 		c.loads.all[a.Model] = l
 		go func() {
@@ -56,6 +60,9 @@ func (c *Controller) load(ctx context.Context, a *Action, entry fleetstate.Model
 	defer wait.Stop()
 	select {
 	case <-l.done:
+		if !begins { // perhaps of another entry; the next look collects it and sees what is left
+			return errEarlier
+		}
 		c.loads.forget(a.Model)
 		return l.err
 	case <-ctx.Done():
@@ -87,7 +94,9 @@ func (c *Controller) collect() {
 		} else {
 			c.opts.Log.Error(fmt.Sprintf("state: load of model '%s' failed: %s", model, l.err))
 		}
-		a := Action{Do: doLoad, Model: model, What: "model"}
-		delete(c.failures, a.key()) // it may be tried again at once
+		for _, what := range []string{"model", "config", "versions", "revision"} {
+			a := Action{Do: doLoad, Model: model, What: what}
+			delete(c.failures, a.key()) // it may be tried again at once
+		}
 	}
 }

@@ -110,3 +110,42 @@ func TestHungLoadOfController(t *testing.T) {
 		require.True(t, strings.HasSuffix(s.took(), "load slow"), "its revision is known")
 	})
 }
+
+// lookedAt calls then with each plan of the controller.
+type lookedAt struct {
+	*slowServer
+	then func()
+}
+
+func (s *lookedAt) Loaded() []Model {
+	s.then()
+	return s.slowServer.Loaded()
+}
+
+// TestLoadThatEndsDuringALook: the document changes while a load hangs, and the load ends when the next look
+// has begun. Its end does not count for the new entry, which is loaded too.
+func TestLoadThatEndsDuringALook(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state")
+	put(t, file, `{"models":{"slow":{"config":{"x":1}}}}`)
+	synctest.Test(t, func(t *testing.T) {
+		s := &lookedAt{&slowServer{newFake(), make(chan struct{})}, func() {}}
+		c := s.controller(t, file)
+		c.opts.Models = s
+		require.ErrorContains(t, c.Sync(t.Context()), "goes on")
+		put(t, file, `{"models":{"slow":{"config":{"x":2},"revision":"2"}}}`)
+		loads := c.loads.all["slow"]
+		time.Sleep(time.Minute)
+		s.then = func() {
+			s.then = func() {}
+			close(s.let)
+			<-loads.done
+		}
+		require.Error(t, c.Sync(t.Context()), "the document is not applied yet")
+		require.NoError(t, c.Sync(t.Context()))
+		require.Equal(t, "load slow, load slow", s.took())
+		require.JSONEq(t, `{"x":2}`, *s.loaded["slow"])
+		require.NoError(t, c.Sync(t.Context()))
+		require.Empty(t, s.took())
+	})
+}

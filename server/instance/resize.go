@@ -22,7 +22,7 @@ type Resizing struct {
 
 // Prepare creates and warms up the instances that a new configuration adds. An instance stays for one
 // of the same kind and device, whose instance group differs in name and counts only, as in Triton. The
-// caller makes one change at a time.
+// caller prepares one change at a time, but may discard the one before it later.
 func (g *Group) Prepare(ctx context.Context, placements, passive []backend.Placement) (*Resizing, error) {
 	if len(placements) == 0 {
 		return nil, status.New(status.InvalidArg, "model '%s' has passive instances only: none of them takes requests", g.opts.Name)
@@ -32,7 +32,7 @@ func (g *Group) Prepare(ctx context.Context, placements, passive []backend.Place
 	for _, at := range placements {
 		w := r.keep(at, false)
 		if w == nil {
-			w = g.newWorker(at, g.source.Add(r.freeIndex()))
+			w = g.members.join(func(index int) *worker { return g.newWorker(at, g.source.Add(index)) })
 			r.fresh = append(r.fresh, w)
 		}
 		r.workers = append(r.workers, w)
@@ -52,6 +52,7 @@ func (g *Group) Prepare(ctx context.Context, placements, passive []backend.Place
 		if err := g.opts.Occupy(w.slot.Index, w.at); err != nil {
 			for _, rest := range r.fresh[i:] {
 				g.discard(rest)
+				g.members.joined(rest)
 			}
 			r.fresh = r.fresh[:i]
 			return nil, errors.Join(err, r.Discard())
@@ -100,21 +101,6 @@ func signature(g *inferencepb.ModelInstanceGroup) *inferencepb.ModelInstanceGrou
 	return g
 }
 
-// freeIndex returns the lowest index of a slot that is not in use.
-func (r *Resizing) freeIndex() int {
-	used := map[int]bool{}
-	for _, w := range slices.Concat(r.group.members.all(), r.fresh) {
-		if w.slot != nil {
-			used[w.slot.Index] = true
-		}
-	}
-	for i := 0; ; i++ {
-		if !used[i] {
-			return i
-		}
-	}
-}
-
 // Commit puts the added instances into service and takes those out of it that the new configuration
 // does not have: these finish what they run, and their sequences. A group that drains is not changed.
 func (r *Resizing) Commit() {
@@ -122,6 +108,7 @@ func (r *Resizing) Commit() {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
+		r.surplus = nil // the drain closes them
 		if err := r.Discard(); err != nil {
 			g.opts.Log.Error("closing instances", "model", g.opts.Name, "version", g.opts.Version, "error", err)
 		}
@@ -130,6 +117,7 @@ func (r *Resizing) Commit() {
 	m.workers, m.passive, m.leaving = r.workers, r.passive, slices.Concat(m.leaving, r.surplus)
 	g.indexSlots()
 	for _, w := range r.fresh {
+		m.joining = without(m.joining, w)
 		if w.slot != nil { // running is not zero: the instances that there were are counted
 			g.running.Add(1)
 			g.goroutines.Add(1)
@@ -179,6 +167,7 @@ func (r *Resizing) Discard() error {
 		w.setState(Closed, "")
 		errs = append(errs, r.group.closeInstance(w))
 		r.group.vacate(w)
+		r.group.members.joined(w)
 	}
 	r.fresh = nil
 	return errors.Join(errs...)

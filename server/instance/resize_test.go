@@ -118,6 +118,68 @@ func TestAChangeThatIsNotMade(t *testing.T) {
 	require.NoError(t, call(t.Context(), g, request("a", 1)))
 }
 
+// A change that is given up is discarded while the next one is prepared already: they share no slot.
+func TestTheNextChangeBeforeTheDiscard(t *testing.T) {
+	t.Parallel()
+	var slots []int
+	used := map[int]int{}
+	m := &backendtest.Model{}
+	g, _ := group(t, &inferencepb.ModelConfig{}, m, 1, func(o *instance.Options) {
+		o.Occupy = func(slot int, _ backend.Placement) error {
+			slots = append(slots, slot)
+			used[slot]++
+			return nil
+		}
+		o.Vacate = func(slot int) { used[slot]-- }
+	})
+	first, err := g.Prepare(t.Context(), make([]backend.Placement, 2), nil)
+	require.NoError(t, err)
+	second, err := g.Prepare(t.Context(), make([]backend.Placement, 3), nil)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2, 3}, slots)
+	require.NoError(t, first.Discard())
+	second.Commit()
+	require.Equal(t, map[int]int{1: 0, 2: 1, 3: 1}, used)
+	for range 8 {
+		require.NoError(t, call(t.Context(), g, request("a", 1)))
+	}
+	third, err := g.Prepare(t.Context(), make([]backend.Placement, 4), nil)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2, 3, 1}, slots, "its slot is used again")
+	third.Commit()
+}
+
+// A drain that begins while instances are created comes first: the change is not made, its instances are
+// closed, and nobody waits for those that it would have removed.
+func TestAChangeAfterTheDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var closed atomic.Int64
+		m := &backendtest.Model{Own: true, InstanceClosing: func() { closed.Add(1) }}
+		m.Run = func(_ context.Context, b *infer.Batch) error {
+			time.Sleep(time.Minute)
+			b.Requests[0].Respond(infer.NewResponse(), true)
+			return nil
+		}
+		g, _ := group(t, &inferencepb.ModelConfig{}, m, 2)
+		var all sync.WaitGroup
+		all.Go(func() { _ = call(t.Context(), g, request("a", 1)) })
+		synctest.Wait()
+		r, err := g.Prepare(t.Context(), []backend.Placement{{Kind: inferencepb.ModelInstanceGroup_KIND_MODEL}}, nil)
+		require.NoError(t, err)
+		all.Go(func() { _ = g.Drain(t.Context()) })
+		synctest.Wait()
+		r.Commit()
+		require.EqualValues(t, 1, closed.Load())
+		begin := time.Now()
+		r.Wait(t.Context())
+		require.Zero(t, time.Since(begin))
+		require.Len(t, g.Instances(), 2)
+		all.Wait()
+		require.EqualValues(t, 3, closed.Load())
+	})
+}
+
 // A removed instance closes when the batch that it runs and the requests that it keeps are over. An added
 // one takes the waiting requests at once.
 func TestARemovedInstanceFinishesItsWork(t *testing.T) {

@@ -154,8 +154,9 @@ func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedV
 	v := &LoadedVersion{
 		model: s.ID.Name, namespace: s.ID.Namespace, label: s.ID.String(), number: s.Number, versionText: strconv.FormatInt(s.Number, 10),
 		from: s.From, folder: s.Folder, dir: filepath.Join(s.Folder.Dir, s.Version),
-		times: s.Times, pool: b.opts.Pool, log: b.opts.Log, callsModels: &atomic.Bool{}, drained: make(chan struct{}), running: newRunning(),
+		times: s.Times, pool: b.opts.Pool, log: b.opts.Log, callsModels: &atomic.Bool{}, drained: make(chan struct{}),
 	}
+	v.running = newRunning(v)
 	begin := time.Now()
 	defer func() {
 		if p := recover(); p != nil {

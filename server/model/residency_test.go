@@ -9,7 +9,7 @@ import (
 )
 
 func idleVersion() *LoadedVersion {
-	v := &LoadedVersion{drained: make(chan struct{}), running: newRunning()}
+	v := &LoadedVersion{drained: make(chan struct{}), running: newRunning(nil)}
 	v.refs.Store(1)
 	return v
 }

@@ -41,49 +41,58 @@ type running struct {
 
 	cleanUp sync.Once // after the last version is closed
 	mu      sync.Mutex
-	users   int // versions that use it
-	// retiring are those of them whose Close has begun.
-	retiring map[*LoadedVersion]bool
+	// users are the versions that use it; true: its Close has begun.
+	users map[*LoadedVersion]bool
 }
 
-func newRunning() *running { return &running{users: 1, retiring: map[*LoadedVersion]bool{}} }
+func newRunning(v *LoadedVersion) *running {
+	return &running{users: map[*LoadedVersion]bool{v: false}}
+}
 
-// share counts a further version that uses r.
-func (r *running) share() {
+// share adds a further version that uses r.
+func (r *running) share(v *LoadedVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.users++
+	r.users[v] = false
 }
 
-// retire records that a version is being closed. It reports whether it, or another one that is being
-// closed, is the last: nothing uses r any more.
+// retire records that a version is being closed, once or again. It reports whether all versions that use r
+// are: then each of them closes r.
 func (r *running) retire(v *LoadedVersion) (last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.retiring[v] = true
-	return len(r.retiring) == r.users
+	if _, uses := r.users[v]; !uses {
+		return false // it has left
+	}
+	r.users[v] = true
+	for _, closes := range r.users {
+		if !closes {
+			return false
+		}
+	}
+	return true
 }
 
 // leave records that a version is closed while others use r.
 func (r *running) leave(v *LoadedVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.users--
-	delete(r.retiring, v)
+	delete(r.users, v)
 }
 
 // resizing is the change of instances that a version made by ReplaceInstances begins with.
 type resizing struct {
 	change *instance.Resizing // nil for other versions
 	serves atomic.Bool        // it is committed
+	once   sync.Once          // of abandon: a version may be closed by several callers
 }
 
 // abandon closes the added instances if they never served.
-func (r *resizing) abandon() error {
-	if r.change == nil || r.serves.Load() {
-		return nil
+func (r *resizing) abandon() (err error) {
+	if r.change != nil && !r.serves.Load() {
+		r.once.Do(func() { err = r.change.Discard() })
 	}
-	return r.change.Discard()
+	return err
 }
 
 // Takeover begins the change of instances that a version made by ReplaceInstances stands for: the added
@@ -116,7 +125,7 @@ func (b *Builder) resize(ctx context.Context, v, old *LoadedVersion, c *inferenc
 	if v.resizing.change, err = old.group.Prepare(ctx, run, passive); err != nil {
 		return err
 	}
-	old.share()
+	old.share(v)
 	return nil
 }
 

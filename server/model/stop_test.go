@@ -10,7 +10,7 @@ import (
 // whenever that may be the case.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	v := &LoadedVersion{drained: make(chan struct{}), running: newRunning()}
+	v := &LoadedVersion{drained: make(chan struct{}), running: newRunning(nil)}
 	v.refs.Store(1)
 	require.True(t, v.Acquire())
 	called := 0
@@ -38,7 +38,7 @@ func TestIdleOfConsecutiveCallers(t *testing.T) {
 	t.Parallel()
 	all := make([]*LoadedVersion, 8)
 	for i := range all {
-		all[i] = &LoadedVersion{drained: make(chan struct{}), running: newRunning()}
+		all[i] = &LoadedVersion{drained: make(chan struct{}), running: newRunning(nil)}
 		all[i].refs.Store(1)
 		all[i].Stop(func() {})
 	}

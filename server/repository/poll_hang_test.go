@@ -1,6 +1,8 @@
 package repository
 
 import (
+	"context"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,4 +79,62 @@ func TestAHungLoadHoldsUpNoPoll(t *testing.T) {
 			})
 		})
 	}
+}
+
+// panickyLog is a log that panics at the messages about a broken configuration.
+type panickyLog struct{ slog.Handler }
+
+func (h panickyLog) Handle(ctx context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "Poll failed for model directory") {
+		panic("no luck")
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// A panic in the part of a poll that goes on after it ends that part, and not the server: its models are free
+// for the next poll.
+func TestAPanicAfterAPoll(t *testing.T) {
+	t.Parallel()
+	s := newRemote(t, map[string]string{"m/config.pbtxt": identity, "m/1/model": "a"})
+	r, out, err := open(t, func(o *Options) {
+		polling(0)(o)
+		o.Store, o.Log = s, slog.New(panickyLog{o.Log.Handler()})
+	})
+	require.NoError(t, err)
+	s.put("m/config.pbtxt", "no configuration")
+	require.NoError(t, r.Poll(t.Context()))
+	require.Contains(t, out.messages(), "panic")
+	s.put("m/config.pbtxt", identity)
+	s.put("m/1/model", "b")
+	require.NoError(t, r.Poll(t.Context()))
+	require.Equal(t, 2, strings.Count(out.messages(), "successfully loaded 'm'"))
+}
+
+// A drain begins while a poll reads the models: the poll loads nothing more, and keeps no files of what it
+// has found.
+func TestAPollDuringADrainKeepsNoFiles(t *testing.T) {
+	t.Parallel()
+	s := newRemote(t, map[string]string{"m/config.pbtxt": identity, "m/1/model": "a"})
+	r, _, err := open(t, func(o *Options) {
+		polling(0)(o)
+		o.Store = s
+	})
+	require.NoError(t, err)
+	s.put("n/config.pbtxt", identity)
+	s.put("n/1/model", "a")
+	held := s.open.Load()
+	var begun bool
+	s.on(func(_ context.Context, call string) error {
+		if !begun && strings.HasPrefix(call, "stamp n") {
+			begun = true
+			r.tasks.close()
+		}
+		return nil
+	})
+	loads, err := r.beginPoll(t.Context(), pollOptions{retry: true})
+	require.NoError(t, err)
+	loads.Wait()
+	require.True(t, begun)
+	require.NotContains(t, states(r), "n:1")
+	require.Equal(t, held, s.open.Load(), "folders that are still held")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -108,24 +109,25 @@ func (p *poll) change(g *group) {
 		r.missed.Store(true)
 		return
 	}
+	end := func() {
+		for _, f := range g.found {
+			if f.Content != nil {
+				f.Content.Folder.Release()
+			}
+		}
+		free()
+	}
 	for _, f := range g.found {
 		if f.Content != nil {
 			f.Content.Folder.Hold()
 		}
 	}
 	started := p.begin(func() {
-		defer func() {
-			for _, f := range g.found {
-				if f.Content != nil {
-					f.Content.Folder.Release()
-				}
-			}
-			free()
-		}()
+		defer end()
 		r.carryOut(p.ctx, g.found, g.removed, false)
 	})
 	if !started {
-		free()
+		end()
 	}
 }
 
@@ -137,7 +139,7 @@ func (p *poll) begin(do func()) bool {
 	}
 	p.loads.Go(func() {
 		defer r.tasks.done()
-		do()
+		p.contained(do)
 		if r.missed.Swap(false) {
 			select {
 			case r.again <- struct{}{}:
@@ -146,4 +148,14 @@ func (p *poll) begin(do func()) bool {
 		}
 	})
 	return true
+}
+
+// contained runs a part of the poll. A panic ends that part only.
+func (p *poll) contained(do func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.r.opts.Log.Error("panic while changing models", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	do()
 }
