@@ -60,11 +60,14 @@ func (b *Builder) closeRunning(ctx context.Context, v *LoadedVersion, last bool)
 		default:
 			return false, fail(context.Cause(ctx))
 		}
-		v.leave(v)
-		return true, v.resizing.abandon()
+		err = v.resizing.abandon()
+		v.leave(v) // last: the backend's model outlives its instances
+		return true, err
 	}
-	if err = v.resizing.abandon(); err != nil {
-		b.opts.Log.Error("closing added instances", "model", v.label, "version", v.number, "error", err)
+	for _, user := range v.versions() {
+		if err = user.resizing.abandon(); err != nil {
+			b.opts.Log.Error("closing added instances", "model", v.label, "version", v.number, "error", err)
+		}
 	}
 	if err = v.runner.Drain(ctx); err != nil {
 		err = fail(err)

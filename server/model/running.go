@@ -2,6 +2,8 @@ package model
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -71,6 +73,13 @@ func (r *running) retire(v *LoadedVersion) (last bool) {
 		}
 	}
 	return true
+}
+
+// versions returns the versions that use r.
+func (r *running) versions() []*LoadedVersion {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.users))
 }
 
 // leave records that a version is closed while others use r.
