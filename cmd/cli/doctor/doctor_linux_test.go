@@ -112,13 +112,14 @@ func TestFolders(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(models, "m", "1"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(models, "m", "config.pbtxt"), []byte(`backend: "identity"`), 0o600))
 	all, err := findings(t, []string{"TMPDIR=" + file}, "--model-repository", models, "--model-repository", empty,
-		"--model-repository", empty+"/none", "--model-repository", "s3://bucket/models", "--store-cache-directory", empty, "--backend-directory", empty)
+		"--model-repository", empty+"/none", "--model-repository", "https://user:secret@host/models.tar", "--store-cache-directory", empty, "--backend-directory", empty)
 	require.Error(t, err)
 	var states []State
 	for _, f := range of(all, "repository") {
 		states = append(states, f.State)
 	}
 	require.Equal(t, []State{OK, Warning, Failure, Note}, states)
+	require.NotContains(t, of(all, "repository")[3].Found, "secret")
 	require.Equal(t, OK, of(all, "backends")[0].State)
 	require.NotEqual(t, Failure, of(all, "store cache")[0].State)
 	require.Equal(t, Failure, of(all, "temporary files")[0].State)

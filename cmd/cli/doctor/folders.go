@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"strings"
 
@@ -34,7 +35,7 @@ func folders(_ context.Context, p process.Process, o options) []Finding {
 func repository(path string) Finding {
 	const check = "repository"
 	if strings.Contains(path, "://") {
-		return about(check, Note, "%s is not asked", path).do("start the server with --exit-on-error=false and look at /v2/health/ready?verbose to try it")
+		return about(check, Note, "%s is not asked", withoutPassword(path)).do("start the server with --exit-on-error=false and look at /v2/health/ready?verbose to try it")
 	}
 	if _, err := os.ReadDir(path); err != nil {
 		return about(check, Failure, "%s cannot be read", path).do("%v", err)
@@ -44,6 +45,16 @@ func repository(path string) Finding {
 		return about(check, Warning, "%s has no models", path).do("%v", err)
 	}
 	return about(check, OK, "%s: %s (\"triton repo lint %s\" checks them)", path, ui.Plural(len(models), "model"), path)
+}
+
+// withoutPassword returns a URL with its password replaced.
+func withoutPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		scheme, _, _ := strings.Cut(text, "://")
+		return scheme + "://..."
+	}
+	return u.Redacted()
 }
 
 func temporary(p process.Process) string {
