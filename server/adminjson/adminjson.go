@@ -15,14 +15,14 @@ import (
 func AppendServerMetadata(b []byte, m *inferencepb.ServerMetadataResponse) []byte {
 	b = tritonjson.AppendString(append(b, `{"name":`...), m.Name)
 	b = tritonjson.AppendString(append(b, `,"version":`...), m.Version)
-	b = appendStrings(append(b, `,"extensions":`...), m.Extensions)
+	b = tritonjson.AppendStrings(append(b, `,"extensions":`...), m.Extensions)
 	return append(b, '}')
 }
 
 // AppendModelMetadata appends the metadata of a model, with the given versions.
 func AppendModelMetadata(b []byte, m *inferencepb.ModelMetadataResponse, versions []string) []byte {
 	b = tritonjson.AppendString(append(b, `{"name":`...), m.Name)
-	b = appendStrings(append(b, `,"versions":`...), versions)
+	b = tritonjson.AppendStrings(append(b, `,"versions":`...), versions)
 	b = tritonjson.AppendString(append(b, `,"platform":`...), m.Platform)
 	b = appendTensors(append(b, `,"inputs":`...), m.Inputs)
 	b = appendTensors(append(b, `,"outputs":`...), m.Outputs)
@@ -32,7 +32,7 @@ func AppendModelMetadata(b []byte, m *inferencepb.ModelMetadataResponse, version
 func appendTensors(b []byte, ts []*inferencepb.ModelMetadataResponse_TensorMetadata) []byte {
 	b = append(b, '[')
 	for i, t := range ts {
-		b = comma(b, i)
+		b = tritonjson.Comma(b, i)
 		b = tritonjson.AppendString(append(b, `{"name":`...), t.Name)
 		b = tritonjson.AppendString(append(b, `,"datatype":`...), t.Datatype)
 		b = tensor.Shape(t.Shape).Append(append(b, `,"shape":`...))
@@ -45,7 +45,7 @@ func appendTensors(b []byte, ts []*inferencepb.ModelMetadataResponse_TensorMetad
 func AppendIndex(b []byte, m *inferencepb.RepositoryIndexResponse) []byte {
 	b = append(b, '[')
 	for i, e := range m.Models {
-		b = comma(b, i)
+		b = tritonjson.Comma(b, i)
 		b = tritonjson.AppendString(append(b, `{"name":`...), e.Name)
 		if e.Version != "" {
 			b = tritonjson.AppendString(append(b, `,"version":`...), e.Version)
@@ -65,7 +65,7 @@ func AppendIndex(b []byte, m *inferencepb.RepositoryIndexResponse) []byte {
 func AppendStatistics(b []byte, m *inferencepb.ModelStatisticsResponse) []byte {
 	b = append(b, `{"model_stats":[`...)
 	for i, s := range m.ModelStats {
-		b = appendModelStatistics(comma(b, i), s)
+		b = appendModelStatistics(tritonjson.Comma(b, i), s)
 	}
 	return append(b, `]}`...)
 }
@@ -73,9 +73,9 @@ func AppendStatistics(b []byte, m *inferencepb.ModelStatisticsResponse) []byte {
 func appendModelStatistics(b []byte, s *inferencepb.ModelStatistics) []byte {
 	b = tritonjson.AppendString(append(b, `{"name":`...), s.Name)
 	b = tritonjson.AppendString(append(b, `,"version":`...), s.Version)
-	b = appendUint(b, `,"last_inference":`, s.LastInference)
-	b = appendUint(b, `,"inference_count":`, s.InferenceCount)
-	b = appendUint(b, `,"execution_count":`, s.ExecutionCount)
+	b = tritonjson.AppendUint(b, `,"last_inference":`, s.LastInference)
+	b = tritonjson.AppendUint(b, `,"inference_count":`, s.InferenceCount)
+	b = tritonjson.AppendUint(b, `,"execution_count":`, s.ExecutionCount)
 	t := s.InferenceStats
 	b = appendDuration(b, `,"inference_stats":{"success":`, t.GetSuccess())
 	b = appendDuration(b, `,"fail":`, t.GetFail())
@@ -88,7 +88,7 @@ func appendModelStatistics(b []byte, s *inferencepb.ModelStatistics) []byte {
 	b = appendResponseStatistics(append(b, `},"response_stats":{`...), s.ResponseStats)
 	b = append(b, `},"batch_stats":[`...)
 	for i, t := range s.BatchStats {
-		b = appendUint(comma(b, i), `{"batch_size":`, t.BatchSize)
+		b = tritonjson.AppendUint(tritonjson.Comma(b, i), `{"batch_size":`, t.BatchSize)
 		b = appendDuration(b, `,"compute_input":`, t.ComputeInput)
 		b = appendDuration(b, `,"compute_infer":`, t.ComputeInfer)
 		b = appendDuration(b, `,"compute_output":`, t.ComputeOutput)
@@ -96,9 +96,9 @@ func appendModelStatistics(b []byte, s *inferencepb.ModelStatistics) []byte {
 	}
 	b = append(b, `],"memory_usage":[`...)
 	for i, u := range s.MemoryUsage {
-		b = tritonjson.AppendString(append(comma(b, i), `{"type":`...), u.Type)
+		b = tritonjson.AppendString(append(tritonjson.Comma(b, i), `{"type":`...), u.Type)
 		b = strconv.AppendInt(append(b, `,"id":`...), u.Id, 10)
-		b = append(appendUint(b, `,"byte_size":`, u.ByteSize), '}')
+		b = append(tritonjson.AppendUint(b, `,"byte_size":`, u.ByteSize), '}')
 	}
 	return append(b, `]}`...)
 }
@@ -117,7 +117,7 @@ func appendResponseStatistics(b []byte, stats map[string]*inferencepb.InferRespo
 	})
 	for i, k := range keys {
 		t := stats[k]
-		b = tritonjson.AppendString(comma(b, i), k)
+		b = tritonjson.AppendString(tritonjson.Comma(b, i), k)
 		b = appendDuration(b, `:{"compute_infer":`, t.ComputeInfer)
 		b = appendDuration(b, `,"compute_output":`, t.ComputeOutput)
 		b = appendDuration(b, `,"success":`, t.Success)
@@ -130,25 +130,6 @@ func appendResponseStatistics(b []byte, stats map[string]*inferencepb.InferRespo
 }
 
 func appendDuration(b []byte, label string, d *inferencepb.StatisticDuration) []byte {
-	b = appendUint(append(b, label...), `{"count":`, d.GetCount())
-	return append(appendUint(b, `,"ns":`, d.GetNs()), '}')
-}
-
-func appendUint(b []byte, label string, v uint64) []byte {
-	return strconv.AppendUint(append(b, label...), v, 10)
-}
-
-func appendStrings(b []byte, ss []string) []byte {
-	b = append(b, '[')
-	for i, s := range ss {
-		b = tritonjson.AppendString(comma(b, i), s)
-	}
-	return append(b, ']')
-}
-
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		return append(b, ',')
-	}
-	return b
+	b = tritonjson.AppendUint(append(b, label...), `{"count":`, d.GetCount())
+	return append(tritonjson.AppendUint(b, `,"ns":`, d.GetNs()), '}')
 }

@@ -167,10 +167,10 @@ func decodeHandle(text string) ([]byte, bool) {
 func appendSystemRegions(b []byte, all []shm.SystemRegion) []byte {
 	b = append(b, '[')
 	for i, r := range all {
-		b = tritonjson.AppendString(append(comma(b, i), `{"name":`...), r.Name)
+		b = tritonjson.AppendString(append(tritonjson.Comma(b, i), `{"name":`...), r.Name)
 		b = tritonjson.AppendString(append(b, `,"key":`...), r.Key)
-		b = appendUint(b, `,"offset":`, r.Offset)
-		b = append(appendUint(b, `,"byte_size":`, r.Size), '}')
+		b = tritonjson.AppendUint(b, `,"offset":`, r.Offset)
+		b = append(tritonjson.AppendUint(b, `,"byte_size":`, r.Size), '}')
 	}
 	return append(b, ']')
 }
@@ -178,9 +178,9 @@ func appendSystemRegions(b []byte, all []shm.SystemRegion) []byte {
 func appendCUDARegions(b []byte, all []shm.CUDARegion) []byte {
 	b = append(b, '[')
 	for i, r := range all {
-		b = tritonjson.AppendString(append(comma(b, i), `{"name":`...), r.Name)
-		b = appendUint(b, `,"device_id":`, r.Device)
-		b = append(appendUint(b, `,"byte_size":`, r.Size), '}')
+		b = tritonjson.AppendString(append(tritonjson.Comma(b, i), `{"name":`...), r.Name)
+		b = tritonjson.AppendUint(b, `,"device_id":`, r.Device)
+		b = append(tritonjson.AppendUint(b, `,"byte_size":`, r.Size), '}')
 	}
 	return append(b, ']')
 }

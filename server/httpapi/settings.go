@@ -71,9 +71,9 @@ func settingTexts(name string, v tritonjson.Value) ([]string, error) {
 func appendTraceSettings(b []byte, fields []trace.Field) []byte {
 	b = append(b, '{')
 	for i, f := range fields {
-		b = append(tritonjson.AppendString(comma(b, i), f.Name), ':')
+		b = append(tritonjson.AppendString(tritonjson.Comma(b, i), f.Name), ':')
 		if f.Name == trace.LevelName {
-			b = appendStrings(b, f.Values)
+			b = tritonjson.AppendStrings(b, f.Values)
 		} else {
 			b = tritonjson.AppendString(b, f.Values[0])
 		}
