@@ -110,9 +110,9 @@ func provide(name string) error {
 
 // openNamed loads an empty object that has the name, from memory.
 func openNamed(name string) (unsafe.Pointer, error) {
-	// Some systems refuse executable memory files unless asked for explicitly; older ones
-	// do not know the flag.
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
+	// The object has no code, so it loads where memory files must not be executable
+	// (vm.memfd_noexec); older systems do not know the flag.
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if err != nil {
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	}

@@ -2,7 +2,7 @@ package doctor
 
 import "fmt"
 
-// State says how a finding is to be taken.
+// State is how serious a finding is.
 type State string
 
 // The states. Note is what is neither good nor bad, such as a machine without GPUs.
