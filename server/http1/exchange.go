@@ -81,7 +81,8 @@ func (x *Exchange) Lookup(name string) (string, bool) {
 }
 
 // Each calls visit with every header of the request until it returns an error. Names that
-// arrived through net/http are in lower case, others as sent.
+// arrived through net/http are in lower case, and values without the blanks around them; others are
+// as Triton's HTTP library passes them on, which keeps blanks at the end.
 func (x *Exchange) Each(visit func(name, value string) error) error {
 	if x.conn != nil {
 		return x.conn.head.lines.each(visit)

@@ -17,19 +17,30 @@ func (h headerLines) lookup(name string) (value string, ok bool) {
 	return "", false
 }
 
+// each visits the headers with the blanks that surround their values.
 func (h headerLines) each(visit func(name, value string) error) error {
 	for rest := []byte(h); len(rest) > 0; {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, crlf)
-		n, v, ok := cutHeader(line)
+		n, _, ok := cutHeader(line)
 		if !ok {
 			continue
 		}
-		if err := visit(string(n), string(v)); err != nil {
+		if err := visit(string(n), written(line)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// written returns the value of a header line as Triton's HTTP library hands it on: with all blanks
+// but the spaces before it, and one space for no value.
+func written(line []byte) string {
+	_, value, _ := bytes.Cut(line, []byte(":"))
+	if value = bytes.TrimLeft(value, " "); len(value) == 0 {
+		return " "
+	}
+	return string(value)
 }
 
 // cutHeader splits "Name: value". Names must be tokens right before the colon, values free of

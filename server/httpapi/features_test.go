@@ -103,6 +103,47 @@ func testRestricted(t *testing.T, start serving) {
 	}
 }
 
+// TestForwardBlanks: blanks around values are those that Triton forwards.
+func TestForwardBlanks(t *testing.T) {
+	both(t, func(t *testing.T, start serving) {
+		svc := newService()
+		var got []string
+		svc.infer = func(_ context.Context, r *infer.Request) (*infer.Response, error) {
+			got = got[:0]
+			for _, p := range r.Parameters {
+				got = append(got, p.String)
+			}
+			return infer.NewResponse(), nil
+		}
+		addr := start(t, svc, httpapi.Options{Forward: regexp.MustCompile(`my.*`)})
+		for _, c := range []struct {
+			lines string
+			want  []string
+		}{
+			{"my: v ", []string{"v "}},
+			{"my:  v", []string{"v"}},
+			{"my:v\t", []string{"v\t"}},
+			{"my:\tv\t ", []string{"\tv\t "}},
+			{"my: a  b  ", []string{"a  b  "}},
+			{"my:   ", []string{" "}},
+			{"my:", []string{" "}},
+			{"my:\t", []string{"\t"}},
+			{"my:  \t v \t \t", []string{"\t v \t \t"}},
+			{"my: one \r\nmy: two  ", []string{"one ", "two  "}},
+		} {
+			reply := dial(t, addr, "POST /v2/models/id_fp32/infer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+c.lines+
+				"\r\nContent-Length: 13\r\n\r\n"+`{"inputs":[]}`, false)
+			require.Contains(t, reply, "HTTP/1.1 200 OK")
+			if strings.Contains(t.Name(), "net/http") { // which cuts them
+				for i := range c.want {
+					c.want[i] = strings.Trim(c.want[i], " \t")
+				}
+			}
+			require.Equal(t, c.want, got, "%q", c.lines)
+		}
+	})
+}
+
 // TestForward: the names keep their case, but for net/http which does not know
 // it any more.
 func TestForward(t *testing.T) {
