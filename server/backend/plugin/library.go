@@ -104,10 +104,24 @@ func load(where Location, settings map[string]string) (*library, error) {
 	l.c = allocate[C.TRITONBACKEND_Backend]()
 	l.c.kind = C.TRT_BACKEND
 	l.c.name, l.c.location = C.CString(where.Name), C.CString(cmp.Or(where.Artifacts, filepath.Dir(where.Library)))
-	if l.c.config, err = message(text); err != nil {
+	if l.c.config, err = message(text); err == nil {
+		err = l.start()
+	}
+	if err != nil {
+		l.discard()
 		return nil, err
 	}
-	return l, l.start()
+	return l, nil
+}
+
+// discard frees what the backend sees of itself. A thread that it has left behind finds it freed.
+func (l *library) discard() {
+	C.free(unsafe.Pointer(l.c.name))
+	C.free(unsafe.Pointer(l.c.location))
+	C.TRITONSERVER_MessageDelete(l.c.config)
+	l.c.name, l.c.location, l.c.config, l.c.kind = nil, nil, nil, C.TRT_FREED
+	C.trt_discard(unsafe.Pointer(l.c))
+	l.c = nil
 }
 
 // pluginSetting is the key by which the user asks for the library of a backend.
