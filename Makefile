@@ -53,9 +53,27 @@ libtritonserver: ## build bin/libtritonserver.so, the server as a C library; its
 	go run ./cmd/libtritonserver/weaken $(LIBRARY) nvml
 	TRITON_LIBTRITONSERVER=$(abspath $(LIBRARY)) go test -count=1 -run '^TestLibrary$$' ./cmd/libtritonserver/
 
+# The packages with C code of ours, and those that run libraries by the C API.
+C_PACKAGES = ./server/capi/... ./server/backend/plugin ./server/backend/onnx ./server/backend/native ./server/backend/openvino \
+  ./server/backend/trees ./server/cache/library ./server/repository/agents/... ./pkg/sharedlib ./pkg/cuda ./cmd/libtritonserver
+
+# The tests call C++ libraries, whose exceptions a sanitizer finds only in a C++ runtime that the
+# program starts with. It keeps freed memory for a while, so that no test of memory use can hold, and
+# ONNX Runtime counts on an allocation that is too large being refused.
 .PHONY: capi-asan
-capi-asan: libtritonserver ## a program in C with an address sanitizer, which watches what it and the library allocate
+capi-asan: onnxruntime ## the C code with an address sanitizer and a search for leaks: its packages, and a program over libtritonserver.so
+	CGO_LDFLAGS='-O2 -g -Wl,--no-as-needed -lstdc++' ASAN_OPTIONS=allocator_may_return_null=1 \
+	  go test -asan -count=1 -p 1 -timeout 20m -skip '^(TestMemoryStaysFlat|TestGrowth)$$' $(C_PACKAGES)
+	$(MAKE) libtritonserver
 	TRITON_LIBTRITONSERVER=$(abspath $(LIBRARY)) go test -count=1 -v -run '^TestSanitizer$$' ./cmd/libtritonserver/
+
+.PHONY: capi-cgocheck
+capi-cgocheck: onnxruntime ## the C code with all checks of pointers between Go and C
+	GOEXPERIMENT=cgocheck2 GODEBUG=cgocheck=1 go test -count=1 -p 1 -timeout 20m $(C_PACKAGES)
+
+.PHONY: capi-growth
+capi-growth: ## 24 million requests by the C API to a backend in a library: memory, descriptors; GROWTH=n
+	TRITON_GROWTH=$(or $(GROWTH),24000000) go test -count=1 -v -timeout 120m -run '^TestGrowth$$' ./cmd/libtritonserver/
 
 .PHONY: onnxruntime
 onnxruntime: ## get the pinned, hash-checked ONNX Runtime library into lib/

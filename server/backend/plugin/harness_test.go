@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"triton/server"
 	"triton/server/capi"
+	"triton/server/capi/capitest"
 	"triton/server/servertest"
 )
 
@@ -33,30 +33,8 @@ func build(t testing.TB, source, backend string, flags ...string) (directory str
 
 func compile(t testing.TB, source, path string, flags ...string) {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler to build a backend with")
-	}
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	compiled.Lock()
-	defer compiled.Unlock()
-	key := strings.Join(append(flags, source), " ")
-	if compiled.libraries[key] == nil {
-		made := filepath.Join(t.TempDir(), "made.so")
-		args := append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-I../../capi/include", "-o", made, filepath.Join("testdata", source)}, flags...)
-		out, err := exec.CommandContext(t.Context(), cc, append(args, "-lpthread")...).CombinedOutput()
-		require.NoError(t, err, string(out))
-		compiled.libraries[key], err = os.ReadFile(made)
-		require.NoError(t, err)
-	}
-	require.NoError(t, os.WriteFile(path, compiled.libraries[key], 0o700))
+	capitest.Compile(t, "../../capi/include", filepath.Join("testdata", source), path, flags...)
 }
-
-// compiled are the libraries that were compiled, by source and flags.
-var compiled = struct {
-	sync.Mutex
-	libraries map[string][]byte
-}{libraries: map[string][]byte{}}
 
 // lines is a log that tests look into.
 type lines struct {

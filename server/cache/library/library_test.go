@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/cache"
 	"triton/server/cache/library"
+	"triton/server/capi/capitest"
 	"triton/server/infer"
 )
 
@@ -40,15 +40,8 @@ func TestMain(m *testing.M) {
 // build compiles a cache library into a folder of caches.
 func build(t testing.TB, source string, flags ...string) (dir string) {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler to build a cache library with")
-	}
 	dir = t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "test"), 0o700))
-	args := append([]string{"-shared", "-fPIC", "-O1", "-I../../capi/include", "-o", filepath.Join(dir, "test", library.FileName("test")), source}, flags...)
-	out, err := exec.CommandContext(t.Context(), cc, args...).CombinedOutput()
-	require.NoError(t, err, string(out))
+	capitest.Compile(t, "../../capi/include", source, filepath.Join(dir, "test", library.FileName("test")), flags...)
 	return dir
 }
 

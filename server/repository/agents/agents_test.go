@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
+	"triton/server/capi/capitest"
 	"triton/server/repository/agents"
 	"triton/server/repository/agents/library"
 )
@@ -44,22 +44,16 @@ var shared struct {
 // function for actions.
 func folder(t testing.TB) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler to build a repository agent with")
-	}
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.dir != "" {
 		return shared.dir
 	}
+	var err error
 	shared.dir, err = os.MkdirTemp("", "triton-test-") //nolint:usetesting // all tests share it
 	require.NoError(t, err)
 	for name, flag := range map[string]string{"a": "-g", "b": "-g", "checksum": "-g", "broken": "-DTRITONREPOAGENT_ModelAction=Other"} {
-		require.NoError(t, os.Mkdir(filepath.Join(shared.dir, name), 0o700))
-		out, err := exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-O1", "-I../../capi/include", `-DNAME="`+name+`"`, flag,
-			"-o", filepath.Join(shared.dir, name, library.FileName(name)), "testdata/agent.c").CombinedOutput()
-		require.NoError(t, err, string(out))
+		capitest.Compile(t, "../../capi/include", "testdata/agent.c", filepath.Join(shared.dir, name, library.FileName(name)), `-DNAME="`+name+`"`, flag)
 	}
 	return shared.dir
 }
