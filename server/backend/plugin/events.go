@@ -76,8 +76,28 @@ func trt_go_send(c *C.TRITONBACKEND_Request, response *C.TRITONBACKEND_Response,
 			s.r = nil
 		}
 	}
+	s.beginSend(r)
 	s.mu.Unlock()
 	r.Respond(resp, bool(final))
+	s.endSend(r)
+}
+
+// beginSend notes that a response is about to be sent. An execution that ends meanwhile keeps the
+// request, because the core expects the answers of others. The caller holds the lock.
+func (s *slot) beginSend(r *infer.Request) {
+	r.Retain()
+	s.sending++
+	s.sendingTo = r
+}
+
+// endSend is called after the response was sent.
+func (s *slot) endSend(r *infer.Request) {
+	s.mu.Lock()
+	if s.sending--; s.sending == 0 {
+		s.sendingTo = nil
+	}
+	s.mu.Unlock()
+	r.Release()
 }
 
 // trt_go_report counts a response that the backend reports and has not sent: an empty one, or one
@@ -93,6 +113,7 @@ func trt_go_report(c *C.TRITONBACKEND_Request, t *C.TRITONBACKEND_ModelInstanceR
 	unsent := s.reports > s.responses && r != nil && !s.final && s.in.model.decoupled
 	if unsent {
 		s.responses++
+		s.beginSend(r)
 	}
 	s.mu.Unlock()
 	if !unsent {
@@ -104,6 +125,7 @@ func trt_go_report(c *C.TRITONBACKEND_Request, t *C.TRITONBACKEND_ModelInstanceR
 		resp.Err = fromC(t.error_code, &t.error[0])
 	}
 	r.Respond(resp, false)
+	s.endSend(r)
 }
 
 //export trt_go_release

@@ -59,6 +59,9 @@ func (in *instance) withdraw() {
 func (s *slot) settle(err error) {
 	s.mu.Lock()
 	c, r := s.c, s.r
+	if r == nil {
+		r = s.sendingTo
+	}
 	c.call = nil
 	sent := c.sent
 	c.sent = nil
@@ -86,7 +89,12 @@ func (s *slot) settle(err error) {
 	}
 	null := r != nil && r.Membership.Null
 	switch {
-	case r == nil || s.again || null:
+	case s.sending > 0 && !s.again && !null: // another thread sends a response right now
+		if !s.kept {
+			r.Keep()
+			s.in.keep(s)
+		}
+	case s.r == nil || s.again || null:
 		s.r, s.final = nil, true
 	case s.released && (s.final || held == 0): // ends now
 	case !s.kept:

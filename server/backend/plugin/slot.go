@@ -48,6 +48,8 @@ type slot struct {
 	// The responses that the backend has sent, and those that it has reported.
 	responses, reports int
 	gone               bool // what Cancelled reports when r is nil
+	sending            int  // responses that other threads are sending
+	sendingTo          *infer.Request
 
 	out      *tensor.Buffer   // for outputs; C.memory is in it
 	given    []tensor.Segment // memory of outputs and states, by slot number - 1
