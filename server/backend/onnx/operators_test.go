@@ -102,11 +102,19 @@ static OrtCustomOp twice = {
 	.GetStartVersion = version, .GetEndVersion = version,
 };
 
+static OrtCustomOpDomain *domain; // of all loads, until the library is closed
+
+__attribute__((destructor)) static void end(void) {
+	if (domain != NULL) api->ReleaseCustomOpDomain(domain);
+}
+
 OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
-	OrtCustomOpDomain *domain;
 	api = base->GetApi(17); // for all libraries that the server takes
-	OrtStatus *s = api->CreateCustomOpDomain("test.operators", &domain);
-	if (s == NULL) s = api->CustomOpDomain_Add(domain, &twice);
+	OrtStatus *s = NULL;
+	if (domain == NULL) {
+		s = api->CreateCustomOpDomain("test.operators", &domain);
+		if (s == NULL) s = api->CustomOpDomain_Add(domain, &twice);
+	}
 	if (s == NULL) s = api->AddCustomOpDomain(options, domain);
 	return s;
 }
