@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/infer"
 )
@@ -42,15 +41,12 @@ type instance struct {
 	kept   map[*slot]struct{} // requests that outlast their execution
 	memory []backend.Memory
 
-	// checking is held for reading while the readiness of the instance is asked.
-	checking sync.RWMutex
-	closed   bool
+	ready readiness
 }
 
 var (
-	_ backend.Instance         = (*instance)(nil)
-	_ backend.MemoryReporter   = (*instance)(nil)
-	_ backend.ReadinessChecker = checkedInstance{}
+	_ backend.Instance       = (*instance)(nil)
+	_ backend.MemoryReporter = (*instance)(nil)
 )
 
 // newInstance makes an instance and lets the backend initialize it.
@@ -210,9 +206,9 @@ func (in *instance) Close() error {
 	for _, s := range left {
 		s.abandon(in)
 	}
-	in.checking.Lock()
-	in.closed = true
-	in.checking.Unlock()
+	if !in.ready.close() {
+		return in.leave()
+	}
 	var err error
 	if f := in.model.lib.instanceFinalize; f != nil {
 		err = take(C.trt_call_instance(f, in.c))
@@ -240,17 +236,4 @@ func (in *instance) free() {
 	C.TRITONSERVER_MessageDelete(c.host_policy)
 	C.free(unsafe.Pointer(c.name))
 	in.model.retire(c)
-}
-
-// checkedInstance is an instance of a backend that checks its readiness.
-type checkedInstance struct{ *instance }
-
-// CheckReady asks the backend.
-func (in checkedInstance) CheckReady() error {
-	in.checking.RLock()
-	defer in.checking.RUnlock()
-	if in.closed {
-		return status.New(status.Unavailable, "the instance has ended")
-	}
-	return take(C.trt_call_instance(in.model.lib.ready, in.c))
 }

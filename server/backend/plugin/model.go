@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -46,6 +47,7 @@ type model struct {
 	decoupled bool
 	inputs    C.trt_names
 	threads   threads
+	left      atomic.Bool // a call of the library still uses an instance
 
 	mu        sync.Mutex
 	completed *inferencepb.ModelConfig // set by the backend
@@ -280,6 +282,10 @@ func (m *model) finalize() error {
 // Close ends the model. It waits for response factories, as they use the model; memory that a
 // backend never returns is not freed.
 func (m *model) Close() error {
+	if m.left.Load() {
+		m.threads.close()
+		return status.New(status.Internal, "model '%s' is not finalized, and its memory is not freed, because its backend still uses an instance", m.spec.Name)
+	}
 	idle := m.waitIdle()
 	err := m.finalize()
 	if !idle {

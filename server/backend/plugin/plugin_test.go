@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server"
+	"triton/server/backend/plugin"
 )
 
 const ungrouped = "instance_group { count: 1 kind: KIND_CPU }"
@@ -202,6 +203,29 @@ func TestReadiness(t *testing.T) {
 		require.Equal(t, want, resp.StatusCode, name)
 	}
 	require.Eventually(t, func() bool { return s.log.has("not today") }, 5*time.Second, time.Millisecond)
+}
+
+// A readiness check that never returns holds up neither its callers nor the end of the model, and
+// what the backend still uses stays.
+func TestReadinessThatNeverReturns(t *testing.T) {
+	plugin.SetReadyLimit(t, 20*time.Millisecond)
+	s := serve(t, map[string]string{"m": echo("never-ready", ungrouped)})
+	for range 2 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.HTTP+"/v2/models/m/ready", nil)
+		require.NoError(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	}
+	require.Eventually(t, func() bool { return s.log.has("the readiness check of instance 'm_0_0' has not been answered") }, 5*time.Second, time.Millisecond)
+	require.Equal(t, []int{1}, s.infer(t, "m", 1).out(t), "requests do not depend on it")
+	s.Stop(t)
+	err := s.Wait()
+	require.ErrorContains(t, err, "the readiness check of instance 'm_0_0' has not returned within 20ms; the instance is not finalized")
+	require.ErrorContains(t, err, "model 'm' is not finalized")
+	require.False(t, s.log.has("end of instance m_0_0"))
+	require.False(t, s.log.has("end of model m"))
 }
 
 func TestOrderOfTheEnd(t *testing.T) {

@@ -141,6 +141,11 @@ EXPORT TRITONSERVER_Error *TRITONBACKEND_ModelInstanceReady(TRITONBACKEND_ModelI
 	if (strcmp(state_of(i)->mode, "unready") == 0) {
 		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_UNAVAILABLE, "not today");
 	}
+	if (strcmp(state_of(i)->mode, "never-ready") == 0) {
+		for (;;) {
+			pause();
+		}
+	}
 	return NULL;
 }
 
