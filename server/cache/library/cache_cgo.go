@@ -240,7 +240,9 @@ func (c *Cache) finalize() error {
 	}
 	for _, w := range c.workers {
 		w.handle.Delete()
-		C.trt_cache_call_delete(w.call)
+		for _, call := range w.calls {
+			C.trt_cache_call_delete(call)
+		}
 	}
 	C.free(unsafe.Pointer(c.native))
 	return err

@@ -37,12 +37,17 @@ struct trt_cache_call *trt_cache_call_new(uintptr_t owner) {
 	struct trt_cache_call *call = calloc(1, sizeof *call);
 	if (call) {
 		pthread_mutex_init(&call->entry.lock, NULL);
+		pthread_cond_init(&call->entry.copied, NULL);
 		call->allocator.owner = owner;
 	}
 	return call;
 }
 
 void trt_cache_call_delete(struct trt_cache_call *call) {
+	if (!call) {
+		return;
+	}
+	pthread_cond_destroy(&call->entry.copied);
 	pthread_mutex_destroy(&call->entry.lock);
 	free(call->entry.buffers);
 	free(call);
@@ -50,7 +55,8 @@ void trt_cache_call_delete(struct trt_cache_call *call) {
 
 char *trt_cache_call_key(struct trt_cache_call *call) { return call->key; }
 
-// access calls a function of the library with a fresh entry. Only in between may the library copy.
+// access calls a function of the library with a fresh entry. Only in between may the library copy:
+// a copy that another thread of it has begun ends before the memory goes elsewhere.
 static TRITONSERVER_Error *access_library(void *function, TRITONCACHE_Cache *instance, struct trt_cache_call *call) {
 	pthread_mutex_lock(&call->entry.lock);
 	call->allocator.active = 1;
@@ -59,6 +65,9 @@ static TRITONSERVER_Error *access_library(void *function, TRITONCACHE_Cache *ins
 	TRITONSERVER_Error *error = ((access_function)function)(instance, call->key, &call->entry, &call->allocator);
 	pthread_mutex_lock(&call->entry.lock);
 	call->allocator.active = 0;
+	while (call->entry.copying > 0) {
+		pthread_cond_wait(&call->entry.copied, &call->entry.lock);
+	}
 	call->entry.count = 0;
 	pthread_mutex_unlock(&call->entry.lock);
 	return error;

@@ -19,6 +19,8 @@
 
 static const char only_cpu[] = "Only buffers in CPU memory are allowed in cache currently";
 
+static const char late_copy[] = "TRITONCACHE_Copy was called after the lookup or insertion had returned";
+
 static TRITONSERVER_Error *invalid(const char *text) { return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INVALID_ARG, text); }
 
 static TRITONSERVER_Error *internal(const char *text) { return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INTERNAL, text); }
@@ -132,7 +134,7 @@ TRITONSERVER_Error *TRITONCACHE_CacheEntrySetBuffer(TRITONCACHE_CacheEntry *entr
 // each entry.
 static TRITONSERVER_Error *begin_copy(TRITONCACHE_Allocator *allocator, TRITONCACHE_CacheEntry *entry, struct trt_buffer *buffer) {
 	if (!allocator->active) {
-		return internal("TRITONCACHE_Copy was called after the lookup or insertion had returned");
+		return internal(late_copy);
 	}
 	if (allocator->copied) {
 		return internal("TRITONCACHE_Copy was called twice for one entry");
@@ -158,8 +160,13 @@ TRITONSERVER_Error *TRITONCACHE_Copy(TRITONCACHE_Allocator *allocator, TRITONCAC
 	struct trt_buffer buffer = {0};
 	pthread_mutex_lock(&entry->lock);
 	TRITONSERVER_Error *error = begin_copy(allocator, entry, &buffer);
+	if (error) {
+		pthread_mutex_unlock(&entry->lock);
+		return error;
+	}
+	entry->copying++;
 	void *memory = NULL;
-	if (!error && !allocator->value) { // the lock is not held while Go runs
+	if (!allocator->value) { // the lock is not held while Go runs
 		pthread_mutex_unlock(&entry->lock);
 		memory = trtCacheMemory(allocator->owner, buffer.size);
 		pthread_mutex_lock(&entry->lock);
@@ -168,12 +175,19 @@ TRITONSERVER_Error *TRITONCACHE_Copy(TRITONCACHE_Allocator *allocator, TRITONCAC
 			allocator->copied = 0;
 		}
 	}
-	if (!error && allocator->active) { // else the other thread of the library has returned meanwhile
+	if (!error && !allocator->active) { // another thread of the library has returned meanwhile
+		error = internal(late_copy);
+		allocator->copied = 0;
+	}
+	if (!error) {
 		if (allocator->value) {
 			memcpy(buffer.base, allocator->value, buffer.size);
 		} else {
 			memcpy(memory, buffer.base, buffer.size);
 		}
+	}
+	if (--entry->copying == 0) {
+		pthread_cond_signal(&entry->copied);
 	}
 	pthread_mutex_unlock(&entry->lock);
 	return error;

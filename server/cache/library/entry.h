@@ -14,6 +14,8 @@ struct TRITONCACHE_CacheEntry {
 	pthread_mutex_t lock; // a library may fill an entry from several threads
 	size_t count, capacity;
 	struct trt_buffer *buffers;
+	int copying; // the call does not end before it is 0
+	pthread_cond_t copied;
 };
 
 // The allocator of a lookup copies the value out of the entry's buffer, that of an insertion into

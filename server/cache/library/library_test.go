@@ -340,6 +340,28 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
+// TestCopyBeside: a thread of the library copies while the lookup returns, or later. The value comes
+// whole or not at all, and the memory of a copy that comes too late is not that of another call.
+func TestCopyBeside(t *testing.T) {
+	t.Parallel()
+	w := start(t, "copy beside")
+	long := strings.Repeat("x", 20000)
+	require.NoError(t, w.insert(1, long))
+	found := 0
+	for range 2000 {
+		switch got := w.lookup(1); got {
+		case long:
+			found++
+		case "":
+		default:
+			t.Fatalf("a value of %d bytes", len(got))
+		}
+	}
+	t.Logf("%d of 2000 copies were in time", found)
+	require.NotContains(t, w.log.String(), "is not a response of this version")
+	require.NotContains(t, w.log.String(), "no memory for a response")
+}
+
 // TestNoGrowth: calls leave nothing behind, in C or in the pool.
 func TestNoGrowth(t *testing.T) {
 	w := start(t, "")

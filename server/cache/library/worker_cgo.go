@@ -112,7 +112,7 @@ func (c *Cache) assign(j *job) error {
 	}
 	w := &worker{cache: c}
 	w.handle = cgo.NewHandle(w)
-	if w.call = C.trt_cache_call_new(C.uintptr_t(w.handle)); w.call == nil {
+	if w.calls[0] = C.trt_cache_call_new(C.uintptr_t(w.handle)); w.calls[0] == nil {
 		w.handle.Delete()
 		return errBusy
 	}
@@ -125,8 +125,26 @@ func (c *Cache) assign(j *job) error {
 type worker struct {
 	cache  *Cache
 	handle cgo.Handle
-	call   *C.struct_trt_cache_call
-	found  *tensor.Buffer // set by the callback of a lookup
+	calls  [callsKept]*C.struct_trt_cache_call // all but the first made when they are needed
+	next   int                                 // which is used next
+	found  *tensor.Buffer                      // set by the callback of a lookup
+}
+
+// callsKept is how many calls a worker makes before it uses the structs of one again: a library that
+// uses them after its call finds that they have ended, and not those of another call.
+const callsKept = 16
+
+// call returns the structs of the next call.
+func (w *worker) call() *C.struct_trt_cache_call {
+	at := &w.calls[w.next]
+	if *at == nil {
+		*at = C.trt_cache_call_new(C.uintptr_t(w.handle))
+	}
+	if *at == nil { // no memory
+		at = &w.calls[0]
+	}
+	w.next = (w.next + 1) % callsKept
+	return *at
 }
 
 func (w *worker) run(j *job) {
@@ -146,19 +164,20 @@ func (w *worker) run(j *job) {
 }
 
 func (w *worker) do(j *job) {
-	key := unsafe.Slice((*byte)(unsafe.Pointer(C.trt_cache_call_key(w.call))), C.TRT_CACHE_KEY)
+	call := w.call()
+	key := unsafe.Slice((*byte)(unsafe.Pointer(C.trt_cache_call_key(call))), C.TRT_CACHE_KEY)
 	hex.Encode(key, j.key[:])
 	var code C.int
 	var message *C.char
 	if j.insert {
 		value := j.value.Bytes()
-		result := C.trt_cache_insert(w.cache.native, w.call, unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)), &code, &message)
+		result := C.trt_cache_insert(w.cache.native, call, unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)), &code, &message)
 		if j.err = failure(result, code, message); result == C.TRT_CACHE_EXISTS {
 			j.err = cache.ErrExists
 		}
 		return
 	}
-	result := C.trt_cache_lookup(w.cache.native, w.call, &code, &message)
+	result := C.trt_cache_lookup(w.cache.native, call, &code, &message)
 	j.err = failure(result, code, message)
 	if result == C.TRT_CACHE_UNCOPIED {
 		j.err = errBare

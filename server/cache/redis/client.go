@@ -69,9 +69,8 @@ func (c *client) waitSlot(ctx context.Context) error {
 	select {
 	case c.slots <- struct{}{}:
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-ctx.Done(): // the time of the call is up, or its caller has left
 	case <-t.C:
-		return errConnections
 	}
+	return errConnections
 }

@@ -102,6 +102,9 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 		return false
 	case err != nil && ctx.Err() != nil: // the client has left
 		return false
+	case errors.Is(err, errConnections): // Redis was not asked
+		c.breaker.Report("lookup", err)
+		return false
 	case err != nil:
 		c.breaker.Fail("lookup", err)
 		return false
@@ -166,7 +169,10 @@ func (c *Cache) set(parent context.Context, it item) {
 	switch _, err := c.client.do(ctx, "SET", args...); {
 	case err == nil:
 		c.breaker.Succeed()
-	case parent.Err() == nil:
+	case parent.Err() != nil:
+	case errors.Is(err, errConnections):
+		c.breaker.Report("insert", err)
+	default:
 		c.breaker.Fail("insert", err)
 	}
 }

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -238,6 +239,57 @@ func TestImpatient(t *testing.T) {
 	defer resp.Release()
 	require.False(t, c.Lookup(ctx, cache.Key{1}, resp))
 	require.Zero(t, log.lines("ERROR"))
+}
+
+// TestPoolFull: that all connections are in use is no fault of Redis, which is asked on.
+func TestPoolFull(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	asked, answer := make(chan bool, 10), make(chan bool)
+	ended := make(chan bool)
+	go func() { // answers the calls of one connection, when it may
+		defer close(ended)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		for command := make([]byte, 4096); ; {
+			n, err := conn.Read(command)
+			if err != nil {
+				return
+			}
+			reply := "+PONG\r\n"
+			if !strings.Contains(string(command[:n]), "PING") {
+				asked <- true
+				<-answer
+				reply = "$-1\r\n" // no such key
+			}
+			if _, err := io.WriteString(conn, reply); err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-ended
+	})
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	c, log := open(t, map[string]string{"host": "127.0.0.1", "port": port, "pool_size": "1", "wait_timeout": "1", "socket_timeout": "60000"})
+	first := make(chan bool)
+	go func() { _, hit := lookup(c, cache.Key{1}); first <- hit }()
+	<-asked
+	_, hit := lookup(c, cache.Key{1})
+	require.False(t, hit)
+	require.Equal(t, 1, log.lines("all connections are in use"))
+	require.Zero(t, log.lines("until it answers again"), log)
+	answer <- true
+	require.False(t, <-first)
+	go func() { _, hit := lookup(c, cache.Key{1}); first <- hit }()
+	<-asked // nothing is blocked
+	answer <- true
+	require.False(t, <-first)
 }
 
 func TestSettings(t *testing.T) {
