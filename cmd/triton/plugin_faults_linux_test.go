@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"context"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -110,7 +111,7 @@ func TestPluginFaults(t *testing.T) {
 	}
 }
 
-// What a library cannot do in a process of its own is refused, and not silently lost.
+// What a library cannot do in a process of its own is refused; its metrics are those of the server.
 func TestPluginLimitsOfIsolation(t *testing.T) {
 	backends := newBackendFolder(t)
 	backends.add(t, "faults", "faults.c")
@@ -118,22 +119,39 @@ func TestPluginLimitsOfIsolation(t *testing.T) {
 	for _, name := range []string{"other_models", "none"} {
 		pluginModel(t, models, name, pluginConfig("faults", `parameters { key: "fault" value { string_value: "`+name+`" } }`))
 	}
-	const warning = "the metrics of the library are not exported, because the model runs in a process of its own"
 	for way, flags := range isolations {
 		t.Run(way, func(t *testing.T) {
 			s := servePlugins(t, backends, models, flags...)
 			status, body := s.infer(t.Context(), t, "other_models", 1, 8)
 			if flags == nil {
 				require.Equal(t, 200, status, body)
-				require.NotContains(t, s.log.String(), warning)
 			} else {
 				require.NotEqual(t, 200, status, body)
 				require.Contains(t, body, "a model in a process of its own (isolation=process) cannot call other models")
-				require.Contains(t, s.log.String(), warning)
+			}
+			s.infer(t.Context(), t, "other_models", 1, 8)
+			for _, line := range []string{
+				`other_models_total{where="here"} 4`, "other_models_level 3.5", "# TYPE other_models_sizes histogram",
+				`other_models_sizes_bucket{le="5"} 0`, `other_models_sizes_bucket{le="10"} 2`, "other_models_sizes_sum 16",
+			} {
+				require.Contains(t, s.metricsText(t), line+"\n")
 			}
 			s.stop(t)
 		})
 	}
+}
+
+// metricsText returns the page of metrics.
+func (s *server) metricsText(t *testing.T) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.metrics+"/metrics", nil)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // A backend that keeps a request or a response for ever, which it may still answer, costs

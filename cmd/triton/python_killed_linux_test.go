@@ -15,8 +15,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// forking has a process that waits for nothing of the process of its instance, which exits in the end.
+const forking = `class TritonPythonModel:
+    def initialize(self, args):
+        import signal
+        if os.fork() == 0:
+            if os.fork() == 0:
+                open(os.path.join(%[1]q, 'forked.' + str(os.getpid())), 'w').close()
+                while True:
+                    signal.pause()
+            os._exit(0)
+        os.wait()
+    def execute(self, r): pass
+`
+
 // TestKilledServer kills a server with Python processes that are ready, initializing and
-// importing: none is left, and the next server removes the files of this one.
+// importing, and others that those have forked off: none is left, and the next server removes the files of this one.
 func TestKilledServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: starts the binary")
@@ -29,9 +43,11 @@ func TestKilledServer(t *testing.T) {
 	const wait = "while True: pass\n"
 	for name, source := range map[string]string{
 		"ready":        "class TritonPythonModel:\n    def execute(self, r): pass\n",
+		"forking":      forking,
 		"initializing": "class TritonPythonModel:\n    def initialize(self, args):\n        " + wait,
 		"importing":    wait,
 	} {
+		source = strings.ReplaceAll(source, "%[1]q", strconv.Quote(pids))
 		source = fmt.Sprintf("import os\nopen(os.path.join(%q, %q + str(os.getpid())), 'w').close()\n", pids, name+".") + source
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "1"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "1", "model.py"), []byte(source), 0o644))
@@ -49,14 +65,14 @@ func TestKilledServer(t *testing.T) {
 		return start(t, cmd)
 	}
 	s := run()
-	for _, name := range []string{"ready", "initializing", "importing"} {
+	for _, name := range []string{"ready", "forking", "initializing", "importing"} {
 		load := func() {
 			resp, err := http.Post("http://"+s.http+"/v2/repository/models/"+name+"/load", "application/json", nil)
 			if err == nil {
 				resp.Body.Close()
 			}
 		}
-		if name == "ready" {
+		if name == "ready" || name == "forking" {
 			load()
 		} else {
 			go load() // ends with the server
@@ -73,8 +89,9 @@ func TestKilledServer(t *testing.T) {
 		}
 		return all
 	}
-	// The instances of the first two, and for each model the process that completes its configuration.
-	require.Eventually(t, func() bool { return len(begun()) == 7 }, 3*time.Minute, 10*time.Millisecond)
+	// The instances of all but importing, and for each model the process that completes its configuration;
+	// of forking also two that were forked off.
+	require.Eventually(t, func() bool { return len(begun()) == 12 }, 3*time.Minute, 10*time.Millisecond)
 	require.NoError(t, s.cmd.Process.Kill())
 	<-s.done
 	for _, pid := range begun() {

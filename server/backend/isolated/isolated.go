@@ -164,7 +164,7 @@ func (b *isolated) can(ctx context.Context, spec backend.Spec) (wire.Abilities, 
 	if a, known := b.abilities.of[b.name]; known {
 		return a, nil
 	}
-	s, err := b.start(ctx, spec)
+	s, err := b.start(ctx, spec, nil)
 	if err != nil {
 		return wire.Abilities{}, err
 	}
@@ -191,7 +191,7 @@ func (b *isolated) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	if err != nil {
 		return err
 	}
-	s, err := b.start(ctx, spec)
+	s, err := b.start(ctx, spec, nil)
 	if err != nil {
 		return err
 	}

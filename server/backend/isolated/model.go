@@ -12,6 +12,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/backend/isolated/wire"
+	"triton/server/backend/metric"
 )
 
 // closeLimit bounds how long the backend of a child may take to close an instance or the
@@ -31,6 +32,26 @@ type model struct {
 	mu      sync.Mutex // guards what follows; taken after starting
 	current *session   // nil after Close
 	closed  bool
+
+	orphans orphans
+}
+
+// orphans are the metrics of children that died, until the model is closed.
+type orphans struct {
+	mu sync.Mutex
+	metric.Orphans
+}
+
+func (o *orphans) adopt(t *metric.Table) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Adopt(t)
+}
+
+func (o *orphans) release() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Release()
 }
 
 var (
@@ -51,7 +72,7 @@ func (m *model) session(ctx context.Context) (*session, error) {
 	if current != nil && !current.hasEnded() {
 		return current, nil
 	}
-	s, err := m.backend.start(ctx, m.spec)
+	s, err := m.backend.start(ctx, m.spec, &m.orphans)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +142,7 @@ func (m *model) Close() error {
 	s := m.current
 	m.current, m.closed = nil, true
 	m.mu.Unlock()
+	defer m.orphans.release()
 	if s == nil || s.hasEnded() {
 		return nil
 	}

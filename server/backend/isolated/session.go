@@ -15,6 +15,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/child"
 	"triton/server/backend/isolated/wire"
+	"triton/server/backend/metric"
 )
 
 // session is a running child and what it uses: the answers that are open, the requests that its
@@ -35,6 +36,8 @@ type session struct {
 	err       error         // why; set before ended is closed
 	exit      *child.Exit
 	timer     *time.Timer // of watch
+	metrics   metric.Table
+	orphans   *orphans // of the model; nil: the child serves none
 
 	mu struct {
 		sync.Mutex
@@ -59,13 +62,13 @@ type answer struct {
 	err  error
 }
 
-// start starts a child.
-func (b *isolated) start(ctx context.Context, spec backend.Spec) (*session, error) {
+// start starts a child; one that serves a model leaves its metrics to o when it dies.
+func (b *isolated) start(ctx context.Context, spec backend.Spec, o *orphans) (*session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s := &session{
-		name: spec.Name, spec: spec, memory: b.memory, pool: spec.Pool, names: namesOf(spec.Config), ended: make(chan struct{}),
+		name: spec.Name, spec: spec, memory: b.memory, pool: spec.Pool, names: namesOf(spec.Config), ended: make(chan struct{}), orphans: o,
 		log:       childLog{log: spec.Log, model: spec.Name, version: spec.Version},
 		decoupled: spec.Config.GetModelTransactionPolicy().GetDecoupled(),
 	}
@@ -121,6 +124,7 @@ func (s *session) supervise(leave func(*session)) {
 	}
 	s.failKept(s.err)
 	s.timer.Stop()
+	s.endMetrics()
 }
 
 func (s *session) hasEnded() bool {
@@ -211,6 +215,8 @@ func (s *session) handle(p *child.Process, f child.Frame) error {
 		s.log.record(r)
 	case wire.Broken:
 		s.broken(r)
+	case wire.Metric:
+		s.metric(r)
 	default:
 		known = false
 	}

@@ -31,6 +31,8 @@ type Registry struct {
 	free     []string // prefixes of the server's own names that are free here
 	mu       sync.Mutex
 	families map[string]*Family
+	mirror   Mirror // nil: none
+	last     uint32 // number of a family or metric
 }
 
 // New returns an empty Registry. Families may have the prefixes of the server's own ones only if
@@ -45,6 +47,7 @@ type Family struct {
 	kind       Kind
 	refs       int
 	metrics    []*Metric // in the order of their creation
+	number     uint32
 }
 
 var validName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
@@ -66,6 +69,9 @@ func (r *Registry) Family(name, help string, kind Kind) (*Family, error) {
 	if f == nil {
 		f = &Family{registry: r, name: name, help: help, kind: kind}
 		r.families[name] = f
+		if f.number = r.numbered(); f.number != 0 {
+			r.mirror.Family(f.number, name, help, kind)
+		}
 	}
 	f.refs++
 	return f, nil
@@ -93,6 +99,7 @@ func (f *Family) Release() {
 	defer r.mu.Unlock()
 	if f.refs--; f.refs == 0 {
 		delete(r.families, f.name)
+		r.dropped(f.number)
 	}
 }
 
@@ -110,6 +117,7 @@ type Metric struct {
 	count   uint64
 	sum     float64
 	buckets []uint64 // by bound, not cumulative
+	number  uint32
 }
 
 // Metric makes a metric, or returns the one that exists with these labels. The caller
@@ -137,6 +145,9 @@ func (f *Family) Metric(labels []Label, bounds []float64) (*Metric, error) {
 	}
 	m := &Metric{family: f, labels: labels, bounds: slices.Clone(bounds), refs: 1, buckets: make([]uint64, len(bounds))}
 	f.metrics = append(f.metrics, m)
+	if m.number = f.registry.numbered(); m.number != 0 {
+		f.registry.mirror.Metric(m.number, f.number, labels, bounds)
+	}
 	return m, nil
 }
 
@@ -146,5 +157,6 @@ func (m *Metric) Release() {
 	defer m.family.registry.mu.Unlock()
 	if m.refs--; m.refs == 0 {
 		m.family.metrics = slices.DeleteFunc(m.family.metrics, func(o *Metric) bool { return o == m })
+		m.family.registry.dropped(m.number)
 	}
 }

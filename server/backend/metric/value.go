@@ -23,6 +23,7 @@ func (m *Metric) Increment(v float64) error {
 	}
 	m.family.registry.mu.Lock()
 	m.value += v
+	m.changed(Increment, v)
 	m.family.registry.mu.Unlock()
 	return nil
 }
@@ -34,6 +35,7 @@ func (m *Metric) Set(v float64) error {
 	}
 	m.family.registry.mu.Lock()
 	m.value = v
+	m.changed(Set, v)
 	m.family.registry.mu.Unlock()
 	return nil
 }
@@ -50,6 +52,7 @@ func (m *Metric) Observe(v float64) error {
 	if i, _ := slices.BinarySearch(m.bounds, v); i < len(m.buckets) {
 		m.buckets[i]++
 	}
+	m.changed(Observe, v)
 	return nil
 }
 

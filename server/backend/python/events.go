@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
+	"triton/server/backend/metric"
 	"triton/server/infer"
 )
 
@@ -22,7 +23,7 @@ type events struct {
 	out   child.Message // of handle's goroutine
 	timer *time.Timer   // of watchCalls; mu guards it
 
-	metrics   metrics
+	metrics   metric.Table
 	readiness readiness
 	starting  atomic.Bool // initialize has not returned
 	life      context.Context
@@ -53,7 +54,6 @@ func newEvents(ctx context.Context, m *model, name string) *events {
 	e := &events{model: m, log: logger{log: m.spec.Log, model: m.spec.Name, instance: name}}
 	e.mu.open, e.mu.blocks, e.mu.calls = map[uint64]openRequest{}, map[uint32]*tensor.Buffer{}, map[uint32]*call{}
 	e.mu.sent = sync.NewCond(&e.mu)
-	e.metrics = newMetrics()
 	e.readiness.timeout = readinessTimeout
 	e.starting.Store(true)
 	e.life, e.stop = context.WithCancel(context.WithoutCancel(ctx))

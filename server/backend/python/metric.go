@@ -21,84 +21,16 @@ const (
 	metricRelease
 )
 
-// metrics are the families and metrics that a child uses, by number. They are used by
-// the goroutine of events, and after the end of the child.
-type metrics struct {
-	last     uint32
-	families map[uint32]*metric.Family
-	metrics  map[uint32]*metric.Metric
-}
-
-func newMetrics() metrics {
-	return metrics{families: map[uint32]*metric.Family{}, metrics: map[uint32]*metric.Metric{}}
-}
-
-// release releases all metrics and families.
-func (m *metrics) release() {
-	for n := range m.metrics {
-		m.drop(n)
-	}
-	for n := range m.families {
-		m.drop(n)
-	}
-}
-
 // releaseMetrics releases the metrics of a child that has ended. Those of a child that
 // died stay as long as the model, so that its successor goes on with their values.
 func (e *events) releaseMetrics(exit *child.Exit) {
-	m := e.metrics
-	e.metrics = newMetrics()
 	if exit.Code != 0 {
 		e.model.mu.Lock()
 		defer e.model.mu.Unlock()
-		e.model.orphans.adopt(&m)
+		e.model.orphans.Adopt(&e.metrics)
+		return
 	}
-	m.release()
-}
-
-// orphans are the metrics of children that died, each once.
-type orphans struct {
-	families map[*metric.Family]bool
-	metrics  map[*metric.Metric]bool
-}
-
-// adopt takes over the families and metrics that o does not have.
-func (o *orphans) adopt(m *metrics) {
-	if o.families == nil {
-		o.families, o.metrics = map[*metric.Family]bool{}, map[*metric.Metric]bool{}
-	}
-	for n, f := range m.families {
-		if !o.families[f] {
-			o.families[f] = true
-			delete(m.families, n)
-		}
-	}
-	for n, one := range m.metrics {
-		if !o.metrics[one] {
-			o.metrics[one] = true
-			delete(m.metrics, n)
-		}
-	}
-}
-
-func (o *orphans) release() {
-	for one := range o.metrics {
-		one.Release()
-	}
-	for f := range o.families {
-		f.Release()
-	}
-}
-
-func (m *metrics) drop(number uint32) {
-	if one := m.metrics[number]; one != nil {
-		delete(m.metrics, number)
-		one.Release()
-	}
-	if f := m.families[number]; f != nil {
-		delete(m.families, number)
-		f.Release()
-	}
+	e.metrics.Release()
 }
 
 // metric carries out an operation on metrics. Question 0 gets no answer.
@@ -121,19 +53,19 @@ func (e *events) measure(operation uint8, r *child.Reader) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		m.last++
-		m.families[m.last] = f
-		return strconv.FormatUint(uint64(m.last), 10), nil
+		number := m.Next()
+		m.AddFamily(number, f)
+		return strconv.FormatUint(uint64(number), 10), nil
 	}
 	number := r.Uint32()
 	if operation == metricRelease {
-		m.drop(number)
+		m.Drop(number)
 		return "", nil
 	}
 	if operation == metricNew {
-		return e.newMetric(m.families[number], r)
+		return e.newMetric(m.Family(number), r)
 	}
-	one := m.metrics[number]
+	one := m.Metric(number)
 	if one == nil {
 		return "", status.New(status.Internal, "the metric was deleted")
 	}
@@ -175,7 +107,7 @@ func (e *events) newMetric(f *metric.Family, r *child.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e.metrics.last++
-	e.metrics.metrics[e.metrics.last] = one
-	return strconv.FormatUint(uint64(e.metrics.last), 10), nil
+	number := e.metrics.Next()
+	e.metrics.AddMetric(number, one)
+	return strconv.FormatUint(uint64(number), 10), nil
 }

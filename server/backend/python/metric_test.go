@@ -110,7 +110,7 @@ func TestMetricsOutliveAChild(t *testing.T) {
 		}
 		require.NoError(t, in.Close())
 	}
-	require.Len(t, m.(*model).orphans.metrics, 1, "not one for each child that died")
+	require.Equal(t, 1, m.(*model).orphans.Len(), "not one for each child that died")
 	require.NoError(t, m.Close())
 	require.Empty(t, h.spec.Metrics.Gather())
 }

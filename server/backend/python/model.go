@@ -15,6 +15,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
+	"triton/server/backend/metric"
 	"triton/server/backend/python/env"
 	"triton/server/infer"
 )
@@ -39,7 +40,7 @@ type model struct {
 	models                    infer.Submitter // what the model may call; nil: none
 
 	mu      sync.Mutex
-	orphans orphans
+	orphans metric.Orphans
 }
 
 // InputPool implements backend.InputPooler.
@@ -105,6 +106,6 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 
 // Close releases the modules and the metrics that are left.
 func (m *model) Close() error {
-	m.orphans.release()
+	m.orphans.Release()
 	return m.modules.release()
 }

@@ -227,8 +227,15 @@ static void state_without(test_call *c) {
 	finish(c);
 }
 
+// The metrics of other_models.
+static TRITONSERVER_Metric *calls, *level, *sizes;
+
 // other_models asks for another model, and answers with the error.
 static void other_models(test_call *c) {
+	must(TRITONSERVER_MetricIncrement(calls, 2));
+	must(TRITONSERVER_MetricSet(level, 7.5));
+	must(TRITONSERVER_MetricSet(level, 3.5));
+	must(TRITONSERVER_MetricObserve(sizes, 8));
 	TRITONSERVER_Server *server;
 	bool ready = false;
 	must(TRITONBACKEND_ModelServer(c->model, &server));
@@ -242,7 +249,7 @@ static void other_models(test_call *c) {
 	finish(c);
 }
 
-// The model other_models has a metric of its own.
+// The model other_models has metrics of its own.
 TRITONSERVER_Error *TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelInstance *i) {
 	TRITONBACKEND_Model *m;
 	void *state;
@@ -250,9 +257,19 @@ TRITONSERVER_Error *TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelIns
 	must(TRITONBACKEND_ModelState(m, &state));
 	if (strcmp(((test_call *)state)->fault, "other_models") == 0) {
 		TRITONSERVER_MetricFamily *family;
-		TRITONSERVER_Metric *metric;
-		must(TRITONSERVER_MetricFamilyNew(&family, TRITONSERVER_METRIC_KIND_COUNTER, "other_models_total", "Counts nothing."));
-		must(TRITONSERVER_MetricNew(&metric, family, NULL, 0));
+		TRITONSERVER_Parameter *label = TRITONSERVER_ParameterNew("where", TRITONSERVER_PARAMETER_STRING, "here");
+		must(TRITONSERVER_MetricFamilyNew(&family, TRITONSERVER_METRIC_KIND_COUNTER, "other_models_total", "Counts calls."));
+		must(TRITONSERVER_MetricNew(&calls, family, (const TRITONSERVER_Parameter **)&label, 1));
+		TRITONSERVER_ParameterDelete(label);
+		must(TRITONSERVER_MetricFamilyNew(&family, TRITONSERVER_METRIC_KIND_GAUGE, "other_models_level", "A level."));
+		must(TRITONSERVER_MetricNew(&level, family, NULL, 0));
+		const double bounds[] = {5, 10};
+		TRITONSERVER_MetricArgs *args;
+		must(TRITONSERVER_MetricArgsNew(&args));
+		must(TRITONSERVER_MetricArgsSetHistogram(args, bounds, 2));
+		must(TRITONSERVER_MetricFamilyNew(&family, TRITONSERVER_METRIC_KIND_HISTOGRAM, "other_models_sizes", "Sizes."));
+		must(TRITONSERVER_MetricNewWithArgs(&sizes, family, NULL, 0, args));
+		must(TRITONSERVER_MetricArgsDelete(args));
 	}
 	return NULL;
 }

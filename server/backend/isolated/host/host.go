@@ -26,7 +26,7 @@ type host struct {
 	name     string // of the model
 	version  string
 	ended    chan struct{} // closed after Finalize
-	metrics  sync.Once     // says that those of a library are not exported
+	metrics  sync.Once     // shows those of a library to the server
 
 	mu struct {
 		sync.Mutex

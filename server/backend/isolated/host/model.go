@@ -32,6 +32,7 @@ func (h *host) describe(name []byte) ([]byte, error) {
 func (h *host) backend(name string) (backend.Backend, error) {
 	if where, ok := plugin.ParseKey(name); ok {
 		capi.SetLog(h.log, nil)
+		h.metrics.Do(func() { capi.Metrics().SetMirror(mirror{h.post}) })
 		return plugin.New(where), nil
 	}
 	b := h.backends[name]
@@ -127,11 +128,6 @@ func (h *host) newInstance(body []byte) ([]byte, error) {
 	}
 	if made == nil {
 		return nil, status.New(status.Internal, "the backend made no instance")
-	}
-	if len(capi.Metrics().Gather()) > 0 {
-		h.metrics.Do(func() {
-			h.log.Warn("the metrics of the library are not exported, because the model runs in a process of its own", "model", h.name)
-		})
 	}
 	in := newInstance(h, number, p.Name, made)
 	h.mu.Lock()

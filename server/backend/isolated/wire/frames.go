@@ -31,6 +31,15 @@ const (
 	Log     = 38 // a log record
 	Broken  = 39 // an instance reports a break
 	State   = 40 // a state of a sequence, outside of a result
+	Metric  = 41 // a change of the metrics that a library defines
+)
+
+// The kinds of Metric frames.
+const (
+	MetricFamily = iota // number, name, help, kind
+	MetricNew           // number, that of the family, labels, bounds
+	MetricChange        // number, kind, value
+	MetricDrop          // number
 )
 
 // The flags of a request in a result.

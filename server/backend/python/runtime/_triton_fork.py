@@ -1,5 +1,6 @@
 """Processes that model.py forks off. They call other models through this process, which relays the frames."""
 
+import fcntl
 import os
 import queue
 import signal
@@ -18,6 +19,7 @@ ANSWERS = {wire.SEND, wire.READINESS}  # only the process of the instance gives 
 
 _forking = threading.local()  # of the process that this thread forks off: its sockets (ends) and its signal mask
 _relays = set()  # one for each process that lives
+_life = []  # the ends of a pipe; in a process that was forked off the first one, which is open as long as it lives
 
 
 class Link:
@@ -53,6 +55,23 @@ class Link:
 
 def watch():
     os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
+    end_together()
+
+
+def end_together():
+    """Lets the system kill the processes that were forked off when this one is killed, perhaps with the server: nobody
+    else would end one that waits for nothing of it. The writing end of a pipe closes then, which is a signal for the
+    group of processes as long as one of them has the reading end. The death signal of prctl would come when the thread
+    ends that has forked."""
+    if os.getpgrp() != os.getpid():
+        return
+    try:
+        _life[:] = os.pipe()
+        fcntl.fcntl(_life[0], fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(_life[0], fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(_life[0], fcntl.F_SETFL, fcntl.fcntl(_life[0], fcntl.F_GETFL) | os.O_ASYNC)
+    except (AttributeError, OSError):  # AttributeError: not Linux
+        pass
 
 
 def before():
@@ -73,6 +92,9 @@ def in_parent():
 
 
 def in_child():
+    for alive in _life[1:]:
+        os.close(alive)
+    del _life[1:]
     if signal.getsignal(signal.SIGTERM) is _base.ignore:  # multiprocessing ends its processes with it
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, _forking.mask)

@@ -1,0 +1,102 @@
+package metric
+
+// Table holds the families and metrics that a child process uses, by number. It is used by one
+// goroutine at a time.
+type Table struct {
+	last     uint32
+	families map[uint32]*Family
+	metrics  map[uint32]*Metric
+}
+
+// Next returns a number that is not in use, for a child that chooses none itself.
+func (t *Table) Next() uint32 {
+	t.last++
+	return t.last
+}
+
+// AddFamily enters a family, whose use ends with its number.
+func (t *Table) AddFamily(number uint32, f *Family) {
+	if t.families == nil {
+		t.families = map[uint32]*Family{}
+	}
+	t.Drop(number)
+	t.families[number] = f
+}
+
+// AddMetric enters a metric, whose use ends with its number.
+func (t *Table) AddMetric(number uint32, m *Metric) {
+	if t.metrics == nil {
+		t.metrics = map[uint32]*Metric{}
+	}
+	t.Drop(number)
+	t.metrics[number] = m
+}
+
+// Family returns the family with a number; nil: there is none.
+func (t *Table) Family(number uint32) *Family { return t.families[number] }
+
+// Metric returns the metric with a number; nil: there is none.
+func (t *Table) Metric(number uint32) *Metric { return t.metrics[number] }
+
+// Drop releases what has a number.
+func (t *Table) Drop(number uint32) {
+	if m := t.metrics[number]; m != nil {
+		delete(t.metrics, number)
+		m.Release()
+	}
+	if f := t.families[number]; f != nil {
+		delete(t.families, number)
+		f.Release()
+	}
+}
+
+// Release releases everything.
+func (t *Table) Release() {
+	for n := range t.metrics {
+		t.Drop(n)
+	}
+	for n := range t.families {
+		t.Drop(n)
+	}
+}
+
+// Orphans are the metrics of children that died, each once: they stay as long as their model, so that
+// the next child goes on with their values.
+type Orphans struct {
+	families map[*Family]bool
+	metrics  map[*Metric]bool
+}
+
+// Adopt takes over the families and metrics of a child that o does not have, and releases the others.
+func (o *Orphans) Adopt(t *Table) {
+	if o.families == nil {
+		o.families, o.metrics = map[*Family]bool{}, map[*Metric]bool{}
+	}
+	for n, f := range t.families {
+		if !o.families[f] {
+			o.families[f] = true
+			delete(t.families, n)
+		}
+	}
+	for n, m := range t.metrics {
+		if !o.metrics[m] {
+			o.metrics[m] = true
+			delete(t.metrics, n)
+		}
+	}
+	t.Release()
+}
+
+// Len returns how many metrics are kept.
+func (o *Orphans) Len() int { return len(o.metrics) }
+
+// Release releases everything.
+func (o *Orphans) Release() {
+	for m := range o.metrics {
+		m.Release()
+	}
+	for f := range o.families {
+		f.Release()
+	}
+	o.families, o.metrics = nil, nil
+}
