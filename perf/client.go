@@ -149,8 +149,14 @@ func (s *Summary) clientLimit() string {
 	}
 	var why []string
 	if p.Delay > shortDelay && float64(p.Delay) >= longDelay*float64(s.AvgLatency) {
-		why = append(why, fmt.Sprintf("it noticed responses %d usec late on average, %.0f %% of the latency",
-			p.Delay.Microseconds(), min(100, 100*float64(p.Delay)/float64(s.AvgLatency))))
+		// At a random time the delay may be longer than the average latency: a process that does
+		// not run for a while delays one response, and sends no other one meanwhile.
+		text := fmt.Sprintf("at random times it would have noticed a response %d usec late on average, which is more than the latency", p.Delay.Microseconds())
+		if p.Delay < s.AvgLatency {
+			text = fmt.Sprintf("it noticed responses %d usec late on average, %.0f %% of the latency",
+				p.Delay.Microseconds(), 100*float64(p.Delay)/float64(s.AvgLatency))
+		}
+		why = append(why, text)
 	}
 	if len(why) > 0 || p.Busy() >= saturated {
 		text := fmt.Sprintf("it used %.2f of %g cores", p.Busy()*p.Cores, p.Cores)

@@ -192,6 +192,9 @@ type Deps struct {
 	Alarm func(stop <-chan struct{}) load.Alarm
 	// Usage reads how busy this process and the machine are; nil: Summary.Process is not set.
 	Usage func() measure.Usage
+	// Light is told when a load begins or ends that needs a small part of one processor; may be
+	// nil. It needs Usage, which shows whether that holds.
+	Light func(bool)
 	// OpenGPU opens the driver for CUDAMemory; nil means that of this machine.
 	OpenGPU func() (cuda.Allocator, error)
 	// Interrupt, when closed, ends the level and still reports it. Cancelling

@@ -14,6 +14,7 @@ type requests struct {
 	batch    int
 	prepared [][]*lane.Prepared // by stream and step
 	regions  *regions           // nil without shared memory
+	size     int                // bytes of the largest
 }
 
 // release frees the requests and their shared memory after the last send.
@@ -44,6 +45,7 @@ func (r *run) requests(ctx context.Context, batch int) (*requests, error) {
 				return all, err
 			}
 			all.prepared[stream] = append(all.prepared[stream], p)
+			all.size = max(all.size, p.Size())
 		}
 	}
 	return all, nil

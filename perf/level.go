@@ -14,6 +14,7 @@ import (
 func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
 	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at}
 	r.progress.start(gen, l, r.settings)
+	r.setLight(at.light(r.size))
 	err := r.warmUp(ctx, gen, l)
 	switch {
 	case err != nil:

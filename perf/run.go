@@ -38,6 +38,8 @@ type run struct {
 	watcher  *watcher  // nil without Deps.Usage
 	sharing  *sharing  // nil without shared memory
 	sessions *sessions // of mode Sessions
+	light    bool      // what Deps.Light was told last
+	size     int       // bytes of the largest request
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -79,6 +81,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	r.watcher = watch(d)
 	err = r.sweep(ctx)
 	r.watcher.close()
+	r.setLight(false)
 	restore()
 	r.observe(Finished{r.report})
 	return r.report, err
@@ -245,6 +248,7 @@ func (r *run) sweepBatch(ctx context.Context, batch int) error {
 	case err != nil:
 		return setupError("Failed to init manager inputs", err)
 	}
+	r.size = requests.size
 	gen := r.generator(ctx, requests)
 	defer gen.Close()
 	return r.loadError(ctx, gen, r.search(ctx, gen, batch))

@@ -164,6 +164,7 @@ func (r *run) cut(ctx context.Context, c *levelClock) (*window, error) {
 		w.overhead = overhead(w.ns, batch.Waited)
 	}
 	w.process = r.watcher.take()
+	r.weigh(w.process)
 	c.windowStart = to
 	c.edges = append(c.edges, to)
 	var err error

@@ -2,9 +2,13 @@ package load
 
 import (
 	"os"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"triton/pkg/client/lane"
 )
 
 // PreciseAlarm returns an Alarm that is late by tens of microseconds: the kernel's timer
@@ -15,18 +19,29 @@ func PreciseAlarm(stop <-chan struct{}) Alarm {
 	if err != nil {
 		return TimerAlarm(stop)
 	}
-	a := &kernelAlarm{fd: fd, file: os.NewFile(uintptr(fd), "timerfd"), stop: stop, closed: make(chan struct{}), ended: make(chan struct{})}
+	file := os.NewFile(uintptr(fd), "timerfd")
+	raw, err := file.SyscallConn()
+	if err != nil {
+		_ = file.Close()
+		return TimerAlarm(stop)
+	}
+	a := &kernelAlarm{file: file, raw: raw, stop: stop, closed: make(chan struct{}), ended: make(chan struct{})}
+	a.try = a.over
 	go a.watch()
 	return a
 }
 
 type kernelAlarm struct {
-	fd      int
-	file    *os.File
-	stop    <-chan struct{}
-	closed  chan struct{}
-	ended   chan struct{} // closed when watch has returned
-	expired [8]byte
+	file   *os.File
+	raw    syscall.RawConn
+	stop   <-chan struct{}
+	closed chan struct{}
+	ended  chan struct{} // closed when watch has returned
+
+	due   int64 // on lane.Now's clock
+	set   bool  // the timer is
+	errno syscall.Errno
+	try   func(fd uintptr) bool
 }
 
 // watch interrupts Sleep when the alarm is stopped.
@@ -43,12 +58,27 @@ func (a *kernelAlarm) Sleep(d time.Duration) bool {
 	if d <= 0 {
 		return !isClosed(a.stop)
 	}
-	at := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	if err := unix.TimerfdSettime(a.fd, 0, &at, nil); err != nil {
-		return false
+	a.due, a.set = lane.Now()+int64(d), false
+	err := a.raw.Read(a.try)
+	return err == nil && a.errno == 0 && !isClosed(a.stop)
+}
+
+// over reports whether the time is over. It sets the timer; the poller waits for it. Nothing
+// reads the timer: the clock says as much, and setting it again forgets that it fired. The call
+// is brief and the program idle, so that the scheduler is not told of it, which would wake its
+// watchdog thread.
+func (a *kernelAlarm) over(fd uintptr) bool {
+	left := a.due - lane.Now()
+	if left <= 0 {
+		return true
 	}
-	_, err := a.file.Read(a.expired[:])
-	return err == nil && !isClosed(a.stop)
+	if a.set && left > int64(time.Millisecond) {
+		return false // the poller has reported a time before this one
+	}
+	at := unix.ItimerSpec{Value: unix.NsecToTimespec(left)}
+	_, _, a.errno = syscall.RawSyscall6(unix.SYS_TIMERFD_SETTIME, fd, 0, uintptr(unsafe.Pointer(&at)), 0, 0, 0)
+	a.set = true
+	return a.errno != 0
 }
 
 func (a *kernelAlarm) Close() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
 )
 
 type rpcParameters = map[string]*inferencepb.InferParameter
@@ -26,25 +27,22 @@ func rpcString(v string) *inferencepb.InferParameter {
 
 // rpcParameter converts a parameter of the caller.
 func rpcParameter(name string, value any) (*inferencepb.InferParameter, error) {
-	switch v := value.(type) {
-	case bool:
-		return rpcBool(v), nil
-	case int:
-		return rpcInt(int64(v)), nil
-	case int64:
-		return rpcInt(v), nil
-	case uint64:
-		return rpcUint(v), nil
-	case string:
-		return rpcString(v), nil
-	case float64:
-		return &inferencepb.InferParameter{ParameterChoice: &inferencepb.InferParameter_DoubleParam{DoubleParam: v}}, nil
+	p, err := kserve.NewParameter(name, value)
+	if err != nil {
+		return nil, err
 	}
-	return nil, parameterError(name, value)
-}
-
-func parameterError(name string, value any) error {
-	return fmt.Errorf("parameter %q: the value is a %T, use string, bool, int, int64, uint64 or float64", name, value)
+	switch p.Kind {
+	case kserve.ParamBool:
+		return rpcBool(p.Bool), nil
+	case kserve.ParamInt:
+		return rpcInt(p.Int), nil
+	case kserve.ParamUint:
+		return rpcUint(p.Uint), nil
+	case kserve.ParamDouble:
+		return &inferencepb.InferParameter{ParameterChoice: &inferencepb.InferParameter_DoubleParam{DoubleParam: p.Double}}, nil
+	default:
+		return rpcString(p.String), nil
+	}
 }
 
 func encodeRPC(req *Request) (*inferencepb.ModelInferRequest, error) {

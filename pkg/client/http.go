@@ -120,7 +120,7 @@ func httpFailure(ctx context.Context, err error) error {
 	if errors.As(err, &op) && op.Op == "dial" {
 		return wire.ConnectError(err)
 	}
-	return fmt.Errorf("HTTP client failed: %w", err)
+	return fmt.Errorf("HTTP client failed: %w", wire.SpeaksRPC(err))
 }
 
 func (t *httpTransport) call(ctx context.Context, _ string, req, resp proto.Message) error {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"triton/pkg/client/internal/wire"
+	"triton/pkg/kserve"
 )
 
 func (t *httpTransport) infer(ctx context.Context, req *Request) (*Response, error) {
@@ -106,12 +107,11 @@ func encodeHTTP(req *Request) (text []byte, tail [][]byte, err error) {
 func httpParameters(req *Request) (object, error) {
 	o := object{"binary_data_output": true}
 	for name, value := range req.Parameters {
-		switch value.(type) {
-		case bool, int, int64, uint64, string, float64:
-			o[name] = value
-		default:
-			return nil, parameterError(name, value)
+		p, err := kserve.NewParameter(name, value)
+		if err != nil {
+			return nil, err
 		}
+		o[name] = p.Value()
 	}
 	if s := req.Sequence; !s.none() {
 		o["sequence_id"] = s.ID

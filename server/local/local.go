@@ -77,6 +77,9 @@ func (s *Server) Close() error {
 	return s.err
 }
 
+// Core returns the server itself, for what the messages of pkg/client cannot say.
+func (s *Server) Core() *server.Server { return s.server }
+
 // Addresses returns the addresses of the ports that the options allow.
 func (s *Server) Addresses() server.Addresses { return s.server.Addresses() }
 

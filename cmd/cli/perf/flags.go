@@ -24,6 +24,7 @@ type options struct {
 	name       string   // of the model, among several
 	mpi        bool
 	observer   func(perf.Observer) perf.Observer
+	together   bool // with other models
 	client     client.Options
 	csv        string
 	csvVerbose bool
@@ -85,7 +86,7 @@ func (o *options) measurement(t table) {
 	c := &o.config
 	t.Group("I. MEASUREMENT PARAMETERS")
 	t.value("model", "m", "<model>", "model to measure; required. Several are measured at once: -m a -m b, or with options for each: -m a -b 4 : -m b", o.addModel)
-	t.toggle("enable-mpi", "", "no effect: one process measures several models", func() { o.mpi = true })
+	t.toggle("enable-mpi", "", "accepted for scripts: one process measures several models, as -m a -m b or a [options] : -m b [options]", func() { o.mpi = true })
 	t.text(&c.Version, "model-version", "x", "<version>", "version of the model (the newest)")
 	o.load(t)
 	o.schedule(t)

@@ -9,7 +9,6 @@ import (
 	"triton/perf"
 	"triton/perf/load"
 	"triton/perf/report"
-	measurement "triton/pkg/measure"
 )
 
 // errQuit is the cause of the cancellation when the second signal ends the measurement.
@@ -47,7 +46,8 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		Profiled:  o.profiled(),
 		Observer:  o.observer(out),
 		Alarm:     load.PreciseAlarm,
-		Usage:     measurement.ReadUsage,
+		Usage:     usage,
+		Light:     light(p, o),
 		Interrupt: interrupt,
 	})
 	err = errors.Join(err, out.Close())

@@ -84,6 +84,7 @@ func measureTogether(ctx context.Context, p process.Process, all []*options) err
 		one.Stdout, one.StdoutTerminal, one.StderrTerminal = t.sections[i], false, false
 		one.Stderr = labeled{o.name, p.Stderr}
 		one.Signals = func() (<-chan os.Signal, func()) { return signals.to[i], func() {} }
+		o.together = true
 		o.observer = func(next perf.Observer) perf.Observer { return &levelObserver{ctx, t, next} }
 		runs.Go(func() {
 			defer t.leave()

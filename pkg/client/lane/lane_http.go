@@ -54,6 +54,9 @@ func (l *httpLane) connect(ctx context.Context) error {
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", l.endpoint.Address)
+	if err == nil {
+		conn = wire.Brief(conn)
+	}
 	if err == nil && l.endpoint.TLS != nil {
 		conn, err = handshake(ctx, conn, l.endpoint.TLS)
 	}
@@ -160,9 +163,8 @@ func (l *httpLane) write(conn net.Conn, p *Prepared, s Sequence) error {
 	} else {
 		l.vector = append(l.vector, p.segments...)
 	}
-	l.unsent = l.vector // WriteTo moves the slice it is called on, which would escape as a variable
-	_, err := l.unsent.WriteTo(conn)
-	return err
+	l.unsent = l.vector // WriteBuffers moves the slice it is called on, which would escape as a variable
+	return wire.WriteBuffers(conn, &l.unsent)
 }
 
 // drop closes the connection; the next request opens another. It may be called

@@ -90,7 +90,7 @@ func (c *conn) fill(r *infer.Request, p *prepared, m infer.Model, s lane.Sequenc
 		r.SequenceID, r.SequenceStart, r.SequenceEnd = s.ID, s.Start, s.End
 	}
 	r.Parameters = append(r.Parameters, p.Parameters...)
-	regions, pool := c.target.server.Regions(), c.target.server.Pool()
+	regions, pool := c.target.Core().Regions(), c.target.Core().Pool()
 	for i := range p.Inputs {
 		from, t := &p.Inputs[i], r.AddInput()
 		t.Name, t.DataType = from.Name, from.DataType

@@ -19,6 +19,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server"
 	"triton/server/infer"
+	"triton/server/local"
 	"triton/server/repository"
 )
 
@@ -39,14 +40,10 @@ const exitTimeout = 5 * time.Second
 
 // target implements perf.Target.
 type target struct {
-	server    *server.Server
+	*local.Server
 	service   infer.Service
 	codec     *rpc.Codec
 	streaming bool
-
-	stop context.CancelFunc
-	done chan struct{} // closed when the server has ended
-	err  error         // of the server; valid when it has ended
 }
 
 var (
@@ -65,25 +62,14 @@ func Start(ctx context.Context, o Options) (perf.Target, error) {
 	for _, e := range []*server.Endpoint{&c.HTTP.Endpoint, &c.GRPC.Endpoint, &c.Metrics.Endpoint, &c.SageMaker.Endpoint, &c.Vertex.Endpoint} {
 		*e = server.Endpoint{}
 	}
-	s, err := server.New(c)
-	if err != nil {
+	s, err := local.Start(ctx, c)
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("failed to find healthy inference server: %w", err)
 	}
-	t := &target{server: s, service: s.Service(), codec: rpc.NewCodec(s.Pool()), streaming: o.Streaming, done: make(chan struct{})}
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	t.stop = stop
-	go func() {
-		defer close(t.done)
-		t.err = s.Run(run)
-	}()
-	select {
-	case <-s.Serving():
-	case <-t.done:
-		stop()
-		return nil, fmt.Errorf("failed to find healthy inference server: %w", t.err)
-	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), t.Close())
-	}
+	t := &target{s, s.Core().Service(), rpc.NewCodec(s.Core().Pool()), o.Streaming}
 	if err := t.ready(o); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -113,13 +99,6 @@ func (t *target) ready(o Options) error {
 	return fmt.Errorf("model repository %s has no model '%s'", o.Repository, o.Model)
 }
 
-// Close stops the server.
-func (t *target) Close() error {
-	t.stop()
-	<-t.done
-	return t.err
-}
-
 // Embedded reports true.
 func (*target) Embedded() bool { return true }
 
@@ -129,33 +108,6 @@ func (t *target) Protocol() client.Protocol {
 		return client.GRPC
 	}
 	return client.HTTP
-}
-
-func (t *target) ServerMetadata(context.Context) (*client.ServerMetadata, error) {
-	return t.service.Metadata(), nil
-}
-
-func (t *target) ModelMetadata(_ context.Context, model, version string) (*client.ModelMetadata, error) {
-	m, err := t.service.Model(model, version)
-	if err != nil {
-		return nil, err
-	}
-	defer m.Release()
-	return m.Metadata(), nil
-}
-
-func (t *target) ModelConfig(_ context.Context, model, version string) (*client.ModelConfig, error) {
-	m, err := t.service.Model(model, version)
-	if err != nil {
-		return nil, err
-	}
-	defer m.Release()
-	return m.Config(), nil
-}
-
-func (t *target) Statistics(_ context.Context, model, version string) ([]*client.ModelStatistics, error) {
-	r, err := t.service.Statistics(model, version)
-	return r.GetModelStats(), err
 }
 
 var errTrace = errors.New("client backend of kind TRITON_C_API does not support UpdateTraceSettings API")
@@ -169,7 +121,7 @@ func (*target) SetTraceSettings(context.Context, string, client.TraceSettings) (
 }
 
 func (t *target) SystemMemory(_ context.Context, name string) ([]client.SystemRegion, error) {
-	all, err := t.server.Regions().SystemStatus(name)
+	all, err := t.Core().Regions().SystemStatus(name)
 	list := make([]client.SystemRegion, len(all))
 	for i, r := range all {
 		list[i] = client.SystemRegion{Name: r.Name, Key: r.Key, Offset: r.Offset, Size: r.Size}
@@ -178,11 +130,11 @@ func (t *target) SystemMemory(_ context.Context, name string) ([]client.SystemRe
 }
 
 func (t *target) RegisterSystemMemory(_ context.Context, r client.SystemRegion) error {
-	return t.server.Regions().RegisterSystem(r.Name, r.Key, r.Offset, r.Size)
+	return t.Core().Regions().RegisterSystem(r.Name, r.Key, r.Offset, r.Size)
 }
 
 func (t *target) UnregisterSystemMemory(_ context.Context, name string) error {
-	return t.server.Regions().UnregisterSystem(name)
+	return t.Core().Regions().UnregisterSystem(name)
 }
 
 // errCUDA is the limit of CUDA's handles.
@@ -212,7 +164,7 @@ func (t *target) PrepareShared(req *kserve.Request, at lane.Regions, sequence bo
 		if n == 0 || i < len(at.Inputs) && at.Inputs[i].Region != "" {
 			continue
 		}
-		b, err := t.server.Pool().TryGet(n)
+		b, err := t.Core().Pool().TryGet(n)
 		if err != nil {
 			p.release()
 			return nil, status.New(status.Unavailable, "no memory for input '%s': %w", p.Inputs[i].Name, err)

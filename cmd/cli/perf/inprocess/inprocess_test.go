@@ -78,7 +78,7 @@ func start(t *testing.T, o Options) (perf.Target, error) {
 	}
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
-		require.Zero(t, s.(*target).server.Pool().Outstanding(), "buffers that were not released")
+		require.Zero(t, s.(*target).Core().Pool().Outstanding(), "buffers that were not released")
 	})
 	return s, nil
 }

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"math"
@@ -65,6 +66,12 @@ func clientTLS(config *tls.Config, host string) *tls.Config {
 		config.ServerName = host
 	}
 	return config
+}
+
+// WriteBuffers writes buffers, with one system call where the system can.
+func WriteBuffers(conn net.Conn, b *net.Buffers) error {
+	_, err := b.WriteTo(vectored(conn))
+	return err
 }
 
 // URL returns the URL of a path that begins with /v2.
@@ -139,9 +146,19 @@ func (t Target) Dial() (*grpc.ClientConn, error) {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableHealthCheck(),
 		grpc.WithNoProxy(),
+		grpc.WithContextDialer(dialBrief),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", t.name, err)
 	}
 	return cc, nil
+}
+
+func dialBrief(ctx context.Context, address string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return Brief(conn), nil
 }

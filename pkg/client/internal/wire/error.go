@@ -23,6 +23,16 @@ func ConnectError(err error) error {
 	return fmt.Errorf("HTTP client failed: Couldn't connect to server (%w)", err)
 }
 
+// SpeaksRPC replaces the error of an HTTP client that a gRPC server has greeted with the settings
+// of HTTP/2. net/http reports only the bytes.
+func SpeaksRPC(err error) error {
+	text := err.Error()
+	if strings.Contains(text, "malformed HTTP response") && strings.Contains(text, `\x04\x00\x00\x00\x00\x00`) {
+		return errors.New("the server speaks gRPC at this port: choose gRPC, or the port of its HTTP service")
+	}
+	return err
+}
+
 // HTTPError returns the error of a response with a status other than 200, with the
 // server's text.
 func HTTPError(code int, body []byte) error {
@@ -69,6 +79,9 @@ func RPCError(ctx context.Context, err error) error {
 		return fmt.Errorf("%s: %w", msg, context.DeadlineExceeded)
 	}
 	if s.Code() == codes.Unavailable && strings.HasPrefix(msg, "connection error: ") {
+		if strings.Contains(msg, "looked like an HTTP/1.1 header") {
+			msg += ": the server speaks HTTP at this port; choose HTTP, or the port of its gRPC service"
+		}
 		// Scripts look for the words of the C++ library.
 		msg = "failed to connect to all addresses; last error: " + msg
 	}

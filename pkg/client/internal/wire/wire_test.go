@@ -35,6 +35,16 @@ func TestParseHTTP(t *testing.T) {
 	require.Equal(t, []string{"a:1", "b"}, []string{e.Address, e.TLS.ServerName})
 }
 
+func TestOtherProtocol(t *testing.T) {
+	t.Parallel()
+	err := errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "\x00\x00\x18\x04\x00\x00\x00\x00\x00\x00\x05\x00"`)
+	require.EqualError(t, SpeaksRPC(err), "the server speaks gRPC at this port: choose gRPC, or the port of its HTTP service")
+	err = errors.New(`malformed HTTP response "SSH-2.0-x"`)
+	require.Equal(t, err, SpeaksRPC(err))
+	err = grpcstatus.Error(codes.Unavailable, `connection error: desc = "frame too large, note that the frame header looked like an HTTP/1.1 header"`)
+	require.ErrorContains(t, RPCError(t.Context(), err), "the server speaks HTTP at this port; choose HTTP")
+}
+
 func TestRPCError(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
