@@ -55,6 +55,7 @@ type messageReader struct {
 	// contents finds the memory for large raw contents; nil: they stay in frames.
 	contents contentsMemory
 	arrived  rpc.Arrived // the contents in it, as a frame of data
+	reserved int         // bytes of the contents that have not been charged
 }
 
 // begin prepares the reader for a call.
@@ -183,6 +184,7 @@ const keepFrames = 128
 // free releases the frames that have not been retained.
 func (in *messageReader) free() {
 	if in.arrived.Buffer != nil {
+		in.unreserve(in.reserved) // the message has not arrived in full
 		in.arrived.Buffer.Release()
 		in.arrived = rpc.Arrived{}
 	}
