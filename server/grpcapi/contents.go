@@ -19,7 +19,7 @@ import (
 const (
 	// minContents is the size from which contents are copied while they arrive. Frames of smaller
 	// ones stay in the cache as long as they are needed.
-	minContents = 2 << 20
+	minContents = 512 << 10
 	// maxContents limits the memory that one message reserves for bytes that have not arrived. It is
 	// charged, and touched, only as they do.
 	maxContents = 64 << 20
@@ -60,17 +60,19 @@ func (s *service) memoryFor(a rpc.Arriving) *tensor.Buffer {
 // readContents reads a message of n bytes into data, the contents of its only input into memory
 // that its model takes.
 func (in *messageReader) readContents(n int) error {
+	begun := infer.Now()
 	if err := in.step(firstStep); err != nil {
 		return err
 	}
 	n -= firstStep
+	step := stepAfter(firstStep, begun)
 	a, ok := in.contents.readArriving(in.data, firstStep+n)
 	if !ok || a.Size < minContents || a.Size > maxContents {
-		return in.read(n)
+		return in.readSteps(n, step)
 	}
 	b := in.reserve(a)
 	if b == nil {
-		return in.read(n)
+		return in.readSteps(n, step)
 	}
 	in.arrived.Buffer = b
 	here := copyFrom(b.Bytes(), in.data, a.Contents)
