@@ -16,6 +16,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/tensor"
 	"triton/server/grpcapi"
 )
 
@@ -96,16 +97,39 @@ func response(b *testing.B, size int) []byte {
 	return data
 }
 
-// serveBench serves on TCP, with the constant answer or the stub.
+// BenchmarkLargeContents is a call with an input and an output of 1 MiB. "frames" is a model that takes
+// the input as it arrived, "memory" one that takes it in memory of its own.
+func BenchmarkLargeContents(b *testing.B) {
+	req, err := proto.Marshal(bytesRequest("echo", 1<<20))
+	require.NoError(b, err)
+	for kind, name := range map[string]string{"stub": "frames", "taker": "memory"} {
+		b.Run(name, func(b *testing.B) {
+			conn, codec := serveBench(b, kind, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				var n received
+				if err := conn.Invoke(context.Background(), rpc.ModelInfer, req, &n, grpc.ForceCodecV2(codec)); err != nil || n < 1<<20 {
+					b.Fatal(err, n)
+				}
+			}
+		})
+	}
+}
+
+// serveBench serves on TCP, with the constant answer, the stub or the taker.
 func serveBench(b *testing.B, kind string, constant []byte) (*grpc.ClientConn, lightCodec) {
 	b.Helper()
 	s := newStub()
 	opts := grpcapi.Default(s.pool)
 	var srv *grpc.Server
-	if kind == "stub" {
+	switch kind {
+	case "stub":
 		srv = grpc.NewServer(grpcapi.ServerOptions(opts)...)
 		grpcapi.Register(srv, s, opts)
-	} else {
+	case "taker":
+		srv = grpc.NewServer(grpcapi.ServerOptions(opts)...)
+		grpcapi.Register(srv, &taker{stub: s, pool: tensor.NewPool()}, opts)
+	default:
 		srv = grpc.NewServer(append(grpcapi.ServerOptions(opts), grpc.ForceServerCodecV2(constantCodec{constant}))...)
 		srv.RegisterService(&grpc.ServiceDesc{
 			ServiceName: rpc.Service,

@@ -47,6 +47,7 @@ type connBudget struct {
 	conn   budget
 	server *budget
 	pace   pace
+	ahead  ahead
 }
 
 // take charges n bytes to the connection and to the server. The error is the status of
@@ -77,6 +78,7 @@ type budgetCredentials struct {
 	credentials.TransportCredentials
 	connection int64 // limit for each
 	server     *budget
+	ahead      *budget // of the server
 	log        *slog.Logger
 }
 
@@ -85,7 +87,9 @@ func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &budgetCredentials{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, o.Log}
+	return &budgetCredentials{
+		inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, &budget{limit: lower(o.MaxReceiveAll, maxAheadAll)}, o.Log,
+	}
 }
 
 // ServerHandshake is called once for each connection.
@@ -96,13 +100,14 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 	}
 	return conn, &connBudget{
 		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server,
-		pace: pace{conn: raw, log: a.log},
+		pace:  pace{conn: raw, log: a.log},
+		ahead: ahead{conn: budget{limit: lower(a.connection, maxAheadConn)}, server: a.ahead},
 	}, nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (a *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.log}
+	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.ahead, a.log}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with
@@ -113,7 +118,7 @@ func connBudgetOf(ctx context.Context) *connBudget {
 			return a
 		}
 	}
-	return &connBudget{server: &budget{}}
+	return &connBudget{server: &budget{}, ahead: ahead{server: &budget{}}}
 }
 
 // charge counts the bytes that one message has taken from the budget of its connection.

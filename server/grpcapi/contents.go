@@ -19,8 +19,8 @@ import (
 const (
 	// minContents is the size from which contents are copied while they arrive. Frames of smaller
 	// ones stay in the cache as long as they are needed.
-	minContents = 2 << 20
-	// maxContents limits the memory that is reserved for bytes that have not arrived. It is
+	minContents = 512 << 10
+	// maxContents limits the memory that one message reserves for bytes that have not arrived. It is
 	// charged, and touched, only as they do.
 	maxContents = 64 << 20
 	// chunk is how much is read before it is copied.
@@ -60,27 +60,51 @@ func (s *service) memoryFor(a rpc.Arriving) *tensor.Buffer {
 // readContents reads a message of n bytes into data, the contents of its only input into memory
 // that its model takes.
 func (in *messageReader) readContents(n int) error {
+	begun := infer.Now()
 	if err := in.step(firstStep); err != nil {
 		return err
 	}
 	n -= firstStep
+	step := stepAfter(firstStep, begun)
 	a, ok := in.contents.readArriving(in.data, firstStep+n)
 	if !ok || a.Size < minContents || a.Size > maxContents {
-		return in.read(n)
+		return in.readSteps(n, step)
 	}
-	b := in.contents.memoryFor(a)
+	b := in.reserve(a)
 	if b == nil {
-		return in.read(n)
+		return in.readSteps(n, step)
 	}
 	in.arrived.Buffer = b
 	here := copyFrom(b.Bytes(), in.data, a.Contents)
 	in.data = cut(in.data, a.Contents)
+	in.unreserve(here)
 	if err := in.fill(b.Bytes()[here:]); err != nil {
 		return err
 	}
 	in.arrived.Frame = len(in.data)
 	in.data = append(in.data, rpc.Lend(b))
 	return in.read(n - (a.Size - here))
+}
+
+// reserve returns memory for the contents; nil if there is none, or if too much is reserved.
+func (in *messageReader) reserve(a rpc.Arriving) *tensor.Buffer {
+	limits := &in.charge.budget.ahead
+	if !limits.reserve(a.Size) {
+		return nil
+	}
+	b := in.contents.memoryFor(a)
+	if b == nil {
+		limits.release(a.Size)
+		return nil
+	}
+	in.reserved = a.Size
+	return b
+}
+
+// unreserve ends the reservation of n bytes.
+func (in *messageReader) unreserve(n int) {
+	in.charge.budget.ahead.release(n)
+	in.reserved -= n
 }
 
 // fill reads len(b) bytes, in steps as read does.
@@ -111,6 +135,7 @@ func (in *messageReader) copyStep(b []byte, read int) error {
 	if err := in.charge.Take(len(b)); err != nil {
 		return err
 	}
+	in.unreserve(len(b))
 	pace := &in.charge.budget.pace
 	begun := pace.begin()
 	defer func() { pace.end(begun) }()

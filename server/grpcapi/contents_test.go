@@ -102,9 +102,10 @@ func TestLargeContentsArriveInTheMemoryOfTheModel(t *testing.T) {
 		scarce        bool
 		owned, frames int64
 	}{
+		"one MiB":    {request: bytesRequest("echo", 1<<20), owned: 1},
 		"large":      {request: bytesRequest("echo", large), owned: 1},
 		"very large": {request: bytesRequest("echo", 20<<20), owned: 1},
-		"small":      {request: bytesRequest("echo", 1<<20), frames: 1},
+		"small":      {request: bytesRequest("echo", 256<<10), frames: 1},
 		"two inputs": {request: bytesRequest("t_two", large, large), frames: 1},
 		"compressed": {request: bytesRequest("echo", large), options: []grpc.CallOption{grpc.UseCompressor(gzip.Name)}, frames: 1},
 		"no memory":  {request: bytesRequest("echo", large), scarce: true, frames: 1},
@@ -140,7 +141,7 @@ func TestLargeContentsOfStreams(t *testing.T) {
 	conn := serve(t, core, core.stub, nil, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
 	stream, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(t.Context())
 	require.NoError(t, err)
-	sizes := []int{3 << 20, 100, 5<<20 + 1, 1 << 20, 3 << 20}
+	sizes := []int{3 << 20, 100, 5<<20 + 1, 256 << 10, 3 << 20}
 	go func() {
 		for _, n := range sizes {
 			_ = stream.Send(bytesRequest("echo", n))

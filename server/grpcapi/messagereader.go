@@ -55,6 +55,7 @@ type messageReader struct {
 	// contents finds the memory for large raw contents; nil: they stay in frames.
 	contents contentsMemory
 	arrived  rpc.Arrived // the contents in it, as a frame of data
+	reserved int         // bytes of the contents that have not been charged
 }
 
 // begin prepares the reader for a call.
@@ -97,25 +98,31 @@ func transportError(err error) error {
 	return err // has a status, or is io.EOF
 }
 
-// read reads n bytes into data, which is empty.
-func (in *messageReader) read(n int) error {
-	step := firstStep
+// read reads n bytes into data.
+func (in *messageReader) read(n int) error { return in.readSteps(n, firstStep) }
+
+// readSteps is read with a first step of that many bytes.
+func (in *messageReader) readSteps(n, step int) error {
 	for n > step+step/8 { // a small rest joins the last step
 		begun := infer.Now()
 		if err := in.step(step); err != nil {
 			return err
 		}
 		n -= step
-		if time.Duration(infer.Now()-begun) > fastStep {
-			step = firstStep
-		} else {
-			step = min(8*((step+frameSize-1)/frameSize*frameSize), maxStep)
-		}
+		step = stepAfter(step, begun)
 	}
 	if n == 0 {
 		return nil
 	}
 	return in.step(n)
+}
+
+// stepAfter returns the size of the step that follows one of that size, which began at a time.
+func stepAfter(step int, begun int64) int {
+	if time.Duration(infer.Now()-begun) > fastStep {
+		return firstStep
+	}
+	return min(8*((step+frameSize-1)/frameSize*frameSize), maxStep)
 }
 
 // step reads n bytes more.
@@ -183,6 +190,7 @@ const keepFrames = 128
 // free releases the frames that have not been retained.
 func (in *messageReader) free() {
 	if in.arrived.Buffer != nil {
+		in.unreserve(in.reserved) // the message has not arrived in full
 		in.arrived.Buffer.Release()
 		in.arrived = rpc.Arrived{}
 	}

@@ -26,7 +26,7 @@ class Region:
 class Regions:
     """The ranges in use. Small tensors share windows of 2 MiB that begin every MiB."""
 
-    SMALL, WINDOW, KEEP = 1 << 20, 2 << 20, 64
+    SMALL, WINDOW, KEEP = 1 << 20, 2 << 20, 128
 
     def __init__(self):
         self.known = collections.OrderedDict()
