@@ -117,7 +117,7 @@ func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desir
 		requested = []plan.Finding{f}
 	} else {
 		for i := range requested {
-			requested[i].Override = o.Config
+			requested[i].Override, requested[i].Again = o.Config, o.Again
 		}
 	}
 	out := r.reconcile(life, l, edit{by: by, added: requested, composing: true, view: see})

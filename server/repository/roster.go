@@ -42,19 +42,22 @@ func (r *Repository) pins(name string, own bool) bool {
 	return own || slices.Contains(r.opts.Demand.Pinned, name)
 }
 
-// PinnedByDefault reports whether the options or its own configuration pin a model.
-func (r *Repository) PinnedByDefault(ctx context.Context, name string) bool {
-	if slices.Contains(r.opts.Demand.Pinned, name) {
-		return true
-	}
+// PinnedByDefault reports which models the options or their own configurations pin. It leaves out those
+// whose configurations cannot be read.
+func (r *Repository) PinnedByDefault(ctx context.Context, names []string) map[string]bool {
 	l := r.list(ctx)
 	defer l.Release()
-	m := l.Model(store.ID{Name: name})
-	if m == nil || m.Ambiguous {
-		return false
+	pinned := map[string]bool{}
+	for _, name := range names {
+		if slices.Contains(r.opts.Demand.Pinned, name) {
+			pinned[name] = true
+		} else if m := l.Model(store.ID{Name: name}); m != nil && !m.Ambiguous {
+			if s, err := r.settingsOf(ctx, l, *m); err == nil {
+				pinned[name] = s.Pinned
+			}
+		}
 	}
-	s, err := r.settingsOf(ctx, l, *m)
-	return err == nil && s.Pinned
+	return pinned
 }
 
 // NextConfig returns the configuration that the next load by a request has instead of the model's own;
