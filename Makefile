@@ -221,9 +221,9 @@ chaos-short: ## the same for two minutes
 	$(MAKE) chaos TRITON_CHAOS=2m
 
 .PHONY: many-models
-many-models: build onnxruntime oracle ## start, memory, loads and unloads of 100 and 1500 models, beside NVIDIA's server
+many-models: build onnxruntime oracle ## start, memory, loads and unloads of 100 and 1500 models, beside NVIDIA's server; MOST=5 to try it
 	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
-	$(ORACLE)/bin/python testdata/bench/bench.py many_models --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
+	$(ORACLE)/bin/python testdata/bench/bench.py many_models --triton bin/triton --oracle $(ORACLE) --models $(MODELS) $(if $(MOST),--most $(MOST) --repeats 1)
 
 .PHONY: loads
 loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's memory stays within 5 %; LOADS=n

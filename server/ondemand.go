@@ -134,6 +134,7 @@ func (s *Server) demand() repository.Demand {
 	return repository.Demand{
 		Budget: s.budget(rootFS()), KeepAlive: o.OnDemand.KeepAlive, Timeout: o.OnDemand.Timeout,
 		MaxWaiting: o.OnDemand.MaxWaiting, Pinned: o.OnDemand.Pinned,
+		ByState: s.opts.State.From != "",
 	}
 }
 
@@ -146,9 +147,6 @@ func (m *Models) validate() error {
 	for _, text := range m.OnDemand.Budgets {
 		_, err := ParseBudget(text)
 		errs = append(errs, err)
-	}
-	if m.Namespacing {
-		errs = append(errs, errors.New("model namespacing cannot be combined with model control mode auto"))
 	}
 	if m.OnDemand.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("timeout of loads on demand is %v, must be positive", m.OnDemand.Timeout))

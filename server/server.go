@@ -109,7 +109,7 @@ func New(o Options) (*Server, error) {
 	if err := s.openCache(); err != nil {
 		return nil, err
 	}
-	if o.State.From != "" {
+	if o.State.From != "" && o.Models.Control != repository.ControlAuto {
 		o.Models.Control = repository.ControlExplicit
 	}
 	s.gpus = openGPUs(o.GPUs, o.Log)

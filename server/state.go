@@ -22,10 +22,14 @@ import (
 func (s *Server) openState() error {
 	o := &s.opts.State
 	var err error
-	s.fleet, err = fleet.New(fleet.Options{
+	follow := fleet.Options{
 		From: o.From, Interval: o.Interval, Write: o.Write, Cache: o.Cache, Loads: s.opts.LoadThreads,
 		Models: stateModels{s.models}, Traffic: s, Settings: stateSettings{s}, Changed: s.stateChanged, Log: s.opts.Log,
-	})
+	}
+	if s.opts.Models.Control == repository.ControlAuto && !s.opts.Models.Namespacing { // documents have no namespaces
+		follow.Demand = stateDemand{stateModels{s.models}}
+	}
+	s.fleet, err = fleet.New(follow)
 	s.service = s.traffic
 	if o.From != "" {
 		s.service = &statefulService{s.traffic, s}

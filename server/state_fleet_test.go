@@ -175,6 +175,10 @@ func TestStateSettings(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`{"models":{"b":{"revision":"2"}}}`), 0o600))
 	waitServing(t, s, "b")
 	require.NotEqual(t, before, loads())
+	require.Eventually(t, func() bool {
+		_, config := get(t, c, base+"/v2/models/b/config")
+		return !strings.Contains(config, `"specific"`)
+	}, time.Minute, 20*time.Millisecond, "without versions the model's own policy is back")
 }
 
 func put(t *testing.T, c *http.Client, url, body string) (int, string) {

@@ -42,6 +42,9 @@ type Model struct {
 	Config json.RawMessage `json:"config,omitempty"`
 	// Revision is any text. A change loads the model again, so that changed files are read.
 	Revision string `json:"revision,omitempty"`
+	// Pin says, of a server that loads models when requests need them, whether the model is loaded
+	// and stays so; nil: as the server and the model's configuration say.
+	Pin *bool `json:"pin,omitempty"`
 	// Traffic are the rules for the traffic of the model, a document of their own.
 	Traffic json.RawMessage `json:"traffic,omitempty"`
 	// Trace are the trace settings of the model.

@@ -96,6 +96,9 @@ func (c *Controller) Apply(ctx context.Context, text []byte, dry bool) (Result, 
 	}
 	defer unlock()
 	clear(c.resolved)
+	if !dry {
+		c.adopt()
+	}
 	actions := c.plan(ctx, d)
 	if dry {
 		return Result{Actions: actions}, nil
@@ -106,6 +109,7 @@ func (c *Controller) Apply(ctx context.Context, text []byte, dry bool) (Result, 
 			return r, err
 		}
 	}
+	c.know(d)
 	due := make([]*Action, len(actions))
 	for i := range actions {
 		due[i] = &actions[i]
@@ -150,12 +154,10 @@ func (c *Controller) Export(ctx context.Context) (*fleetstate.Document, error) {
 	if now := c.document.Load(); now != nil {
 		d.Generation, d.Required = now.Generation, now.Required
 	}
-	for _, m := range c.opts.Models.Loaded() {
-		if m.Composing || !m.Serves {
-			continue
-		}
-		entry := fleetstate.Model{Revision: c.applied[m.Name].Revision}
-		if versions := c.applied[m.Name].Versions; versions != nil && m.Override != nil && sameConfig(m.Override, c.resolved[m.Name]) {
+	for _, m := range c.exported() {
+		of := c.entryOf(m.Name)
+		entry := fleetstate.Model{Revision: of.Revision, Pin: of.Pin}
+		if versions := of.Versions; versions != nil && m.Override != nil && sameConfig(m.Override, c.resolved[m.Name]) {
 			entry.Versions = versions
 		} else if m.Override != nil {
 			entry.Config = json.RawMessage(*m.Override)

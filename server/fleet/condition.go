@@ -87,7 +87,7 @@ func (c *Controller) Status() Status {
 }
 
 // Reasons returns why the server must not be ready as far as the document says. With all, every
-// model of the document has to serve.
+// model of the document has to serve, but not those that requests load.
 func (c *Controller) Reasons(all bool) (reasons []string) {
 	if c.source == nil {
 		return nil
@@ -109,7 +109,7 @@ func (c *Controller) Reasons(all bool) (reasons []string) {
 		serves[m.Name] = m.Serves
 	}
 	for _, name := range d.Names() {
-		if !serves[name] {
+		if !serves[name] && c.needed(name) {
 			reasons = append(reasons, "model '"+name+"' of the state is not ready")
 		}
 	}

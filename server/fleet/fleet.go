@@ -1,6 +1,6 @@
 // Package fleet keeps a server equal to a desired state: it reads the document of package
 // fleetstate from a file or a URL, and loads and unloads models and changes settings until the
-// server is as the document says, again and again. It knows the server by three interfaces.
+// server is as the document says, again and again. It knows the server by a few interfaces.
 package fleet
 
 import (
@@ -68,6 +68,7 @@ type Options struct {
 	Models   Models
 	Settings Settings
 	Traffic  Traffic // nil: the server has no rules for traffic
+	Demand   Demand  // nil: only the controller and clients load models
 	// Changed is called with each new document before it is applied.
 	Changed func(*fleetstate.Document)
 	Log     *slog.Logger
@@ -89,6 +90,7 @@ type Controller struct {
 	loads    loads
 	// applied are the entries of the models that were loaded for a document.
 	applied map[string]fleetstate.Model
+	demand  demand
 
 	document atomic.Pointer[fleetstate.Document] // the last good one; nil: none yet
 	condition

@@ -52,7 +52,7 @@ func (c *Controller) load(ctx context.Context, a *Action, entry fleetstate.Model
 		c.loads.all[a.Model] = l
 		go func() {
 			defer close(l.done)
-			l.err = c.opts.Models.Load(ctx, a.Model, infer.LoadOptions{Config: l.config})
+			l.err = c.opts.Models.Load(ctx, a.Model, infer.LoadOptions{Config: l.config, Again: a.What == whatConfig})
 		}()
 	}
 	c.loads.mu.Unlock()

@@ -38,11 +38,15 @@ const (
 	doLoad   = "load"
 	doUnload = "unload"
 	doSet    = "set"
+
+	whatConfig   = "config"
+	whatVersions = "versions"
 )
 
 // plan returns the actions that bring the server to a document: unloads, then loads, then
 // settings.
 func (c *Controller) plan(ctx context.Context, d *fleetstate.Document) []Action {
+	c.learnPins(ctx, d)
 	loaded := map[string]Model{}
 	var unloads, loads, sets []Action
 	for _, m := range c.opts.Models.Loaded() {
@@ -66,6 +70,7 @@ func (c *Controller) plan(ctx context.Context, d *fleetstate.Document) []Action 
 // planLoad returns the load that a model needs; nil: none.
 func (c *Controller) planLoad(ctx context.Context, name string, want fleetstate.Model, now Model, exists bool) *Action {
 	a := &Action{Do: doLoad, Model: name, What: "model", From: "not loaded", To: "loaded"}
+	keeps := c.keepsLoaded(name, want)
 	if f := c.failures[a.key()]; f != nil && time.Now().Before(f.until) && want.Versions != nil {
 		a.Error = f.reason // asks the store only when the load is due
 		return a
@@ -76,12 +81,14 @@ func (c *Controller) planLoad(ctx context.Context, name string, want fleetstate.
 		return a
 	}
 	switch before, known := c.applied[name]; {
+	case !keeps && !now.Serves: // a request loads it
+		return c.planNext(want, a)
 	case !exists || now.Composing && !now.Serves:
 		return a
 	case !sameConfig(now.Override, a.config):
-		a.What, a.From, a.To = "config", text(now.Override), text(a.config)
+		a.What, a.From, a.To = whatConfig, text(now.Override), text(a.config)
 		if want.Versions != nil {
-			a.What = "versions"
+			a.What = whatVersions
 		}
 		return a
 	case known && before.Revision != want.Revision:

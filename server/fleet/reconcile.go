@@ -30,6 +30,7 @@ type failure struct {
 func (c *Controller) reconcile(ctx context.Context, d *fleetstate.Document) (failed []string) {
 	c.collect()
 	actions := c.plan(ctx, d)
+	c.recordPinned(d)
 	var due []*Action
 	planned := map[string]bool{}
 	for i := range actions {
@@ -144,6 +145,8 @@ func (c *Controller) do(ctx context.Context, d *fleetstate.Document, a *Action) 
 		return c.load(ctx, a, d.Models[a.Model])
 	case a.Do == doUnload:
 		return leave(ctx, func() error { return c.opts.Models.Unload(ctx, a.Model, false) })
+	case a.setsNext():
+		return c.setNext(a)
 	case a.What == "traffic":
 		return c.opts.Traffic.SetTraffic(ctx, a.Model, a.value)
 	case a.What == "trace":

@@ -19,6 +19,7 @@ func (c *Controller) Sync(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
+	c.adopt()
 	readErr := c.read(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -82,6 +83,7 @@ func (c *Controller) accept(text []byte) error {
 	if c.opts.Changed != nil {
 		c.opts.Changed(d)
 	}
+	c.know(d)
 	c.document.Store(d)
 	c.opts.Log.Info(fmt.Sprintf("state %s, generation %d: %d models", c.source.name(), d.Generation, len(d.Models)))
 	return nil

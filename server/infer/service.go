@@ -44,6 +44,9 @@ type LoadOptions struct {
 	// Files replace the whole content of the model's directory; the keys are
 	// relative paths with the prefix "file:", as sent.
 	Files map[string][]byte
+	// Again loads the model without Config as its files have it, although what serves was loaded from
+	// the same files with another configuration.
+	Again bool
 }
 
 // Model is one ready model version, held by reference.

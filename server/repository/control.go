@@ -27,12 +27,13 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		if err := validation.ModelName(name); err != nil {
 			return err
 		}
-		return r.admitLoad(ctx, name, o, func() error { return r.loadFor(ctx, desired.ByClient, name, o, nil) })
+		return r.admitLoad(ctx, store.ID{Name: name}, o, func() error { return r.loadFor(ctx, desired.ByClient, store.ID{Name: name}, o, nil) })
 	})
 }
 
-// loadFor loads what a view shows of a model for a requester.
-func (r *Repository) loadFor(ctx context.Context, by desired.Requester, name string, o infer.LoadOptions, see view) error {
+// loadFor loads what a view shows of a model for a requester. An ID without a namespace stands for all
+// models of the name.
+func (r *Repository) loadFor(ctx context.Context, by desired.Requester, id store.ID, o infer.LoadOptions, see view) error {
 	defer lendPlace(ctx)()
 	op, life := r.begin(ctx)
 	wait, stop := r.waitContext(ctx)
@@ -41,8 +42,8 @@ func (r *Repository) loadFor(ctx context.Context, by desired.Requester, name str
 	defer r.locks.unwatch(w)
 	l := r.list(wait)
 	defer l.Release()
-	related := func() []string { return r.relatedModels(wait, l, name, o.Config) }
-	free, err := r.reserve(wait, op, name, w, related, func() { r.relist(wait, l) })
+	related := func() []string { return r.relatedModels(wait, l, id.Name, o.Config) }
+	free, err := r.reserve(wait, op, id.Name, w, related, func() { r.relist(wait, l) })
 	switch {
 	case err != nil && r.life.Err() != nil:
 		return errNotReady
@@ -50,7 +51,7 @@ func (r *Repository) loadFor(ctx context.Context, by desired.Requester, name str
 		return err
 	}
 	defer free()
-	return r.loadNamed(life, l, by, name, o, see)
+	return r.loadNamed(life, l, by, id, o, see)
 }
 
 // waitContext returns the context for the wait before an operation. It ends with ctx and
@@ -70,22 +71,25 @@ func (r *Repository) waitContext(ctx context.Context) (_ context.Context, stop f
 // versions are closed. Unknown models and models that are not loaded are not an error.
 func (r *Repository) Unload(ctx context.Context, name string, dependents bool) error {
 	return r.control(func() error {
-		r.overrides.keep(name, nil)
-		return r.unload(ctx, name, dependents)
+		r.overrides.forget(name)
+		return r.unload(ctx, store.ID{Name: name}, dependents)
 	})
 }
 
-func (r *Repository) unload(ctx context.Context, name string, dependents bool) error {
+// unload unloads a model. An ID without a namespace stands for all models of the name.
+func (r *Repository) unload(ctx context.Context, id store.ID, dependents bool) error {
 	defer lendPlace(ctx)()
 	op, life := r.begin(ctx)
-	free, err := r.reserve(ctx, op, name, nil, func() []string { return r.connected(name) }, func() {})
+	free, err := r.reserve(ctx, op, id.Name, nil, func() []string { return r.connected(id.Name) }, func() {})
 	if err != nil {
 		return err
 	}
 	defer free()
 	var ids []store.ID
-	for _, m := range r.actual.Snapshot().Named(name) {
-		ids = append(ids, m.ID)
+	for _, m := range r.actual.Snapshot().Named(id.Name) {
+		if id.Namespace == "" || m.ID == id {
+			ids = append(ids, m.ID)
+		}
 	}
 	r.reconcile(life, nil, edit{removed: ids, dependents: dependents})
 	return nil
@@ -103,17 +107,17 @@ func (r *Repository) control(do func() error) error {
 	return do()
 }
 
-// loadNamed loads the models of a name, or the files that came with the load, until the context
+// loadNamed loads the models of an ID, or the files that came with the load, until the context
 // of the operation ends. The caller has locked the related names.
-func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desired.Requester, name string, o infer.LoadOptions, see view) error {
-	requested := namedFindings(l, name)
+func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desired.Requester, id store.ID, o infer.LoadOptions, see view) error {
+	requested := findings(l, id)
 	if len(o.Files) > 0 {
-		f := plan.Finding{ID: store.ID{Name: name}}
-		f.Content, f.Err = l.Unpack(&r.scratch, name, o)
+		f := plan.Finding{ID: store.ID{Name: id.Name}}
+		f.Content, f.Err = l.Unpack(&r.scratch, id.Name, o)
 		requested = []plan.Finding{f}
 	} else {
 		for i := range requested {
-			requested[i].Override = o.Config
+			requested[i].Override, requested[i].Again = o.Config, o.Again
 		}
 	}
 	out := r.reconcile(life, l, edit{by: by, added: requested, composing: true, view: see})
@@ -129,7 +133,7 @@ func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desir
 	case text.Len() > 0:
 		return status.New(status.InvalidArg, "%s", text.String())
 	case !complete:
-		return status.New(status.Internal, "failed to load '%s', failed to poll from model repository", name)
+		return status.New(status.Internal, "failed to load '%s', failed to poll from model repository", id.Name)
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ type Demand struct {
 	MaxWaiting int
 	// Pinned are the models that are loaded at the start and never unloaded to make room.
 	Pinned []string
+	// ByState says that a document names the models (SetRoster). Until then requests load none.
+	ByState bool
 }
 
 // startDemand makes the manager if the control mode has one.
@@ -41,6 +43,9 @@ func (r *Repository) startDemand() {
 		return
 	}
 	d := r.opts.Demand
+	if d.ByState {
+		r.roster.Store(&Roster{Only: true})
+	}
 	r.demand = ondemand.New(ondemand.Options{
 		Models: &demandModels{r}, Budget: d.Budget, KeepAlive: d.KeepAlive, Pinned: d.Pinned,
 		Timeout: d.Timeout, MaxWaiting: d.MaxWaiting, Log: r.opts.Log,
@@ -74,20 +79,10 @@ func (r *Repository) startOnDemand(ctx context.Context, l *layout.Listing, reque
 		return l.Err
 	}
 	r.opts.Log.Info("models are loaded on demand", "budget", ondemand.Text(r.opts.Demand.Budget))
-	names := slices.Clone(r.opts.Demand.Pinned)
-	for _, f := range requested {
-		names = append(names, f.ID.Name)
-	}
-	for _, m := range l.Models {
-		if settings, err := r.settingsOf(ctx, l, m); err == nil && settings.Pinned {
-			names = append(names, m.ID.Name)
-		}
-	}
-	slices.Sort(names)
 	var err error
-	for _, name := range slices.Compact(names) {
-		if wrong := r.loadNow(ctx, name, infer.LoadOptions{}); wrong != nil {
-			r.opts.Log.Error(fmt.Sprintf("failed to load '%s' at the start: %s", name, reasonOf(wrong)))
+	for _, id := range r.startOf(ctx, l, requested) {
+		if wrong := r.loadNow(ctx, id, infer.LoadOptions{}); wrong != nil {
+			r.opts.Log.Error(fmt.Sprintf("failed to load '%s' at the start: %s", id, reasonOf(wrong)))
 			err = ErrLoad
 		}
 	}
@@ -101,28 +96,52 @@ func (r *Repository) startOnDemand(ctx context.Context, l *layout.Listing, reque
 	return err
 }
 
+// startOf returns the models that are loaded at the start: the requested and the pinned ones. A document
+// says later which models it wants loaded.
+func (r *Repository) startOf(ctx context.Context, l *layout.Listing, requested []plan.Finding) []store.ID {
+	var ids []store.ID
+	for _, f := range requested {
+		ids = append(ids, f.ID)
+	}
+	if r.opts.Demand.ByState {
+		return ids
+	}
+	for _, name := range r.opts.Demand.Pinned {
+		for _, f := range namedFindings(l, name) {
+			ids = append(ids, f.ID)
+		}
+	}
+	for _, m := range l.Models {
+		if settings, err := r.settingsOf(ctx, l, m); err == nil && settings.Pinned {
+			ids = append(ids, m.ID)
+		}
+	}
+	slices.SortFunc(ids, store.Compare)
+	return slices.Compact(ids)
+}
+
 // loadNow loads a model that the operator wants, when there is memory.
-func (r *Repository) loadNow(ctx context.Context, name string, o infer.LoadOptions) error {
-	return r.admitLoad(ctx, name, o, func() error { return r.loadFor(ctx, desired.ByStart, name, o, completeView) })
+func (r *Repository) loadNow(ctx context.Context, id store.ID, o infer.LoadOptions) error {
+	return r.admitLoad(ctx, id, o, func() error { return r.loadFor(ctx, desired.ByStart, id, o, completeView) })
 }
 
 // admitLoad runs the load of a client or of the start when there is memory for it.
-func (r *Repository) admitLoad(ctx context.Context, name string, o infer.LoadOptions, load func() error) error {
+func (r *Repository) admitLoad(ctx context.Context, id store.ID, o infer.LoadOptions, load func() error) error {
 	if r.demand == nil {
 		return load()
 	}
-	t, err := (&demandModels{r}).target(ctx, name, o.Config)
+	key, t, err := (&demandModels{r}).targets(ctx, id, o.Config)
 	if err != nil {
-		return status.New(status.Unavailable, "model '%s' cannot be looked up in its store: %w", name, err)
+		return status.New(status.Unavailable, "model '%s' cannot be looked up in its store: %w", id, err)
 	}
 	if len(o.Files) > 0 {
 		n := int64(0)
 		for _, text := range o.Files {
 			n += int64(len(text))
 		}
-		t.Members = []ondemand.Member{{Name: name, Need: evict.Bytes{evict.Host: n}}}
+		t.Members = []ondemand.Member{{Name: key, Need: evict.Bytes{evict.Host: n}}}
 	}
-	return r.demand.Admit(ctx, name, t, load)
+	return r.demand.Admit(ctx, key, t, load)
 }
 
 var _ infer.OnDemand = (*Repository)(nil)
@@ -135,14 +154,39 @@ func (r *Repository) Await(ctx context.Context, name, number string, cause error
 		return nil, cause
 	}
 	var m infer.Model
-	err := r.demand.Await(ctx, name, func() (err error) {
+	err := r.await(ctx, "", name, cause, func() (err error) {
 		m, err = r.actual.Acquire(name, number)
 		return err
 	})
-	if errors.Is(err, ondemand.ErrUnknown) {
-		return nil, cause
+	if err != nil {
+		return nil, err
 	}
-	return m, err
+	return m, nil
+}
+
+// await loads the model that a name means for a caller in a namespace, and calls acquire. cause is the
+// error if the store has no such model.
+func (r *Repository) await(ctx context.Context, namespace, name string, cause error, acquire func() error) error {
+	id, err := r.actual.Identify(namespace, name)
+	if err != nil {
+		return err
+	}
+	err = r.demand.Await(ctx, r.key(id), acquire)
+	if !errors.Is(err, ondemand.ErrUnknown) {
+		return err
+	}
+	// The look at the store may have found the name in a namespace.
+	switch found, err := r.actual.Identify(namespace, name); {
+	case err != nil:
+		return err
+	case found == id:
+		return cause
+	default:
+		if err = r.demand.Await(ctx, r.key(found), acquire); errors.Is(err, ondemand.ErrUnknown) {
+			return cause
+		}
+		return err
+	}
 }
 
 // OnDemand reports whether requests load models.
@@ -163,12 +207,13 @@ func (r *Repository) submitter(namespace string) infer.Submitter {
 	if r.demand == nil {
 		return s
 	}
-	return &demandSubmitter{s, r}
+	return &demandSubmitter{s, r, namespace}
 }
 
 type demandSubmitter struct {
 	infer.Submitter
-	r *Repository
+	r         *Repository
+	namespace string
 }
 
 // Acquire waits for a model that is not loaded.
@@ -183,23 +228,22 @@ func (s *demandSubmitter) AcquireContext(ctx context.Context, name, version stri
 		return c, cause
 	}
 	defer lendPlace(ctx)()
-	err := s.r.demand.Await(ctx, name, func() (err error) {
+	err := s.r.await(ctx, s.namespace, name, cause, func() (err error) {
 		c, err = s.Submitter.Acquire(name, version)
 		return err
 	})
-	if errors.Is(err, ondemand.ErrUnknown) {
-		err = cause
-	}
 	return c, err
 }
 
 // onDemandEntry completes the entry of a model that a request would load.
-func (r *Repository) onDemandEntry(e *inferencepb.RepositoryIndexResponse_ModelIndex) *inferencepb.RepositoryIndexResponse_ModelIndex {
+func (r *Repository) onDemandEntry(id store.ID, e *inferencepb.RepositoryIndexResponse_ModelIndex) *inferencepb.RepositoryIndexResponse_ModelIndex {
 	if r.demand == nil || e.Reason != "" && e.Reason != actual.ReasonUnloaded {
 		return e
 	}
-	switch why := r.demand.UnloadReason(e.Name); {
+	switch why := r.demand.UnloadReason(r.key(id)); {
 	case e.State != "" && e.State != string(actual.Unavailable):
+	case !r.roster.Load().has(id.Name):
+		e.State, e.Reason = string(actual.Unavailable), "the state does not have this model"
 	case why != "":
 		e.State, e.Reason = string(actual.Unavailable), "unloaded: "+why+"; the next request loads it"
 	default:

@@ -18,25 +18,60 @@ import (
 	"triton/server/store"
 )
 
-// demandModels are the models of a repository as package ondemand sees them. There are no
-// namespaces.
+// demandModels are the models of a repository as package ondemand sees them, with their keys as names.
 type demandModels struct{ r *Repository }
 
 var _ ondemand.Models = (*demandModels)(nil)
 
-// Target finds a model and the models of its steps in the store.
-func (d *demandModels) Target(ctx context.Context, name string) (ondemand.Target, error) {
-	return d.target(ctx, name, nil)
+// key returns the name of a model in package ondemand.
+func (r *Repository) key(id store.ID) string {
+	key := id.String()
+	if r.opts.Namespacing {
+		r.keys.LoadOrStore(key, id)
+	}
+	return key
 }
 
-func (d *demandModels) target(ctx context.Context, name string, override *string) (ondemand.Target, error) {
-	r := d.r
-	l := r.list(ctx)
+// idOf returns the model of a key.
+func (r *Repository) idOf(key string) store.ID {
+	if id, ok := r.keys.Load(key); ok {
+		return id.(store.ID)
+	}
+	return store.ID{Name: key}
+}
+
+// Target finds a model and the models of its steps in the store.
+func (d *demandModels) Target(ctx context.Context, key string) (ondemand.Target, error) {
+	l := d.r.list(ctx)
 	defer l.Release()
+	id := d.r.idOf(key)
+	t, err := d.target(ctx, l, []store.ID{id}, nil)
+	t.Known = t.Known && d.r.roster.Load().has(id.Name)
+	return t, err
+}
+
+// targets finds what a client names, and the key of its load. An ID without a namespace stands for all
+// models of the name.
+func (d *demandModels) targets(ctx context.Context, id store.ID, override *string) (key string, t ondemand.Target, err error) {
+	l := d.r.list(ctx)
+	defer l.Release()
+	var ids []store.ID
+	for _, f := range findings(l, id) {
+		ids = append(ids, f.ID)
+	}
+	t, err = d.target(ctx, l, ids, override)
+	if len(ids) == 1 {
+		id = ids[0]
+	}
+	return d.r.key(id), t, err
+}
+
+func (d *demandModels) target(ctx context.Context, l *layout.Listing, ids []store.ID, override *string) (ondemand.Target, error) {
+	r := d.r
 	t := ondemand.Target{}
-	if root := l.Named(name); len(root) > 0 {
+	if root := l.Model(ids[0]); root != nil {
 		t.Known = true
-		if s, err := r.settingsOf(ctx, l, root[0]); err == nil {
+		if s, err := r.settingsOf(ctx, l, *root); err == nil {
 			t.Priority = s.Priority
 		}
 	} else if l.Err != nil {
@@ -44,14 +79,15 @@ func (d *demandModels) target(ctx context.Context, name string, override *string
 	}
 	var content strings.Builder
 	now := r.actual.Snapshot()
-	members := closure([]string{name}, func(at string) []string {
-		if at == name {
-			return l.StepNames(ctx, at, override)
+	members := reach(ids, func(at store.ID) []store.ID {
+		if slices.Contains(ids, at) {
+			return l.Steps(ctx, at, override)
 		}
-		return l.StepNames(ctx, at, nil)
-	})
+		return l.Steps(ctx, at, nil)
+	}, store.ID{})
+	slices.SortFunc(members, store.Compare)
 	for _, member := range members {
-		m := l.Model(store.ID{Name: member})
+		m := l.Model(member)
 		if m == nil {
 			fmt.Fprintf(&content, "%s: missing\n", member)
 			continue
@@ -60,9 +96,9 @@ func (d *demandModels) target(ctx context.Context, name string, override *string
 		if err != nil {
 			return t, err
 		}
-		writeStamp(&content, member, stamp)
+		writeStamp(&content, member.String(), stamp)
 		t.Members = append(t.Members, ondemand.Member{
-			Name: member, Loaded: now.Model(m.ID).Newest() != nil, Need: r.need(ctx, l, m),
+			Name: r.key(member), Loaded: now.Model(member).Newest() != nil, Need: r.need(ctx, l, m),
 		})
 	}
 	t.Content = content.String()
@@ -107,23 +143,25 @@ func (r *Repository) settingsOf(ctx context.Context, l *layout.Listing, m store.
 }
 
 // Load loads a model for requests.
-func (d *demandModels) Load(ctx context.Context, name string) error {
+func (d *demandModels) Load(ctx context.Context, key string) error {
 	r := d.r
+	id := r.idOf(key)
 	return r.runTask(ctx, func(ctx context.Context) error {
-		return r.loadFor(ctx, desired.ByDemand, name, infer.LoadOptions{Config: r.overrides.get(name)}, completeView)
+		return r.loadFor(ctx, desired.ByDemand, id, infer.LoadOptions{Config: r.overrides.get(id)}, completeView)
 	})
 }
 
 // Unload takes a model out of service, and the ensembles that need it, unless one of them works or
 // another operation has one of their names.
-func (d *demandModels) Unload(name string) (pending func() bool, unloaded bool) {
+func (d *demandModels) Unload(key string) (pending func() bool, unloaded bool) {
 	r := d.r
 	if !r.tasks.begin() {
 		return nil, false
 	}
 	defer r.tasks.done()
 	op, life := r.begin(r.life)
-	names := r.connected(name)
+	id := r.idOf(key)
+	names := r.connected(id.Name)
 	if len(names) > 1 {
 		names = append([]string{relatedLock}, names...)
 	}
@@ -132,7 +170,6 @@ func (d *demandModels) Unload(name string) (pending func() bool, unloaded bool) 
 		return nil, false
 	}
 	defer free()
-	id := store.ID{Name: name}
 	r.mu.Lock()
 	ids := append([]store.ID{id}, r.desired.EnsemblesOf([]store.ID{id})...)
 	r.mu.Unlock()
@@ -148,7 +185,7 @@ func (d *demandModels) Unload(name string) (pending func() bool, unloaded bool) 
 		return nil, false
 	}
 	for _, id := range ids {
-		r.overrides.keep(id.Name, r.overrideOf(id))
+		r.overrides.keep(id, r.overrideOf(id))
 	}
 	r.reconcile(life, nil, edit{removed: ids})
 	return func() bool { return r.closing(versions) }, true
@@ -188,9 +225,9 @@ func (d *demandModels) Loaded() []ondemand.Model {
 	defer r.mu.Unlock()
 	for i := range all {
 		l := &all[i]
-		id := store.ID{Name: l.Name}
+		id := r.idOf(l.Name)
 		for _, user := range r.desired.EnsemblesOf([]store.ID{id}) {
-			l.With = append(l.With, user.Name)
+			l.With = append(l.With, r.key(user))
 		}
 		if r.desired.Has(id) {
 			l.Lasting = r.desired.Content(id).Uploaded()
@@ -200,7 +237,7 @@ func (d *demandModels) Loaded() []ondemand.Model {
 }
 
 func (r *Repository) loadedModel(m *actual.Model, ready []*model.LoadedVersion) ondemand.Model {
-	l := ondemand.Model{Name: m.ID.Name, Bytes: evict.Bytes{}}
+	l := ondemand.Model{Name: r.key(m.ID), Bytes: evict.Bytes{}}
 	for _, v := range ready {
 		estimated, measured := r.memory.of(v)
 		for _, device := range devicesOf(estimated, measured) {
@@ -215,16 +252,15 @@ func (r *Repository) loadedModel(m *actual.Model, ready []*model.LoadedVersion) 
 		l.LoadTime += v.LoadTime()
 		l.Ensemble = v.Ensemble()
 		s := v.Residency()
-		l.Settings = ondemand.Settings{Pinned: s.Pinned, KeepAlive: s.KeepAlive, Priority: s.Priority}
+		l.Settings = ondemand.Settings{Pinned: r.pins(m.ID.Name, s.Pinned), KeepAlive: s.KeepAlive, Priority: s.Priority}
 	}
-	l.Pinned = l.Pinned || slices.Contains(r.opts.Demand.Pinned, l.Name)
 	return l
 }
 
 // Hold takes references to the versions of a model and its steps.
-func (d *demandModels) Hold(name string) (release func()) {
+func (d *demandModels) Hold(key string) (release func()) {
 	var held []infer.Callee
-	for _, v := range d.r.actual.Snapshot().Model(store.ID{Name: name}).Ready() {
+	for _, v := range d.r.actual.Snapshot().Model(d.r.idOf(key)).Ready() {
 		if c, ok := v.AcquireCallee(); ok {
 			held = append(held, c)
 		}

@@ -24,7 +24,7 @@ func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.
 	r := p.r
 	for _, id := range removed {
 		p.update(id, func() {
-			if err := r.unload(p.ctx, id.Name, false); err != nil {
+			if err := r.unload(p.ctx, id, false); err != nil {
 				r.opts.Log.Error("unloading a model that the repository no longer has", "model", id, "error", err)
 			}
 		})
@@ -34,7 +34,7 @@ func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.
 		if m := l.Model(id); m != nil && !m.Ambiguous && r.changed(ctx, l, m, see) {
 			p.update(id, func() {
 				o := infer.LoadOptions{Config: r.overrideOf(id)}
-				_ = r.loadFor(p.ctx, desired.ByDemand, id.Name, o, r.reloadView(id)) // the log has the error
+				_ = r.loadFor(p.ctx, desired.ByDemand, id, o, r.reloadView(id)) // the log has the error
 			})
 		}
 		if ctx.Err() != nil {

@@ -48,9 +48,11 @@ func (r *Repository) someLoadable() bool {
 
 // pinned returns the names of the models that the server keeps loaded.
 func (r *Repository) pinned() []string {
-	names := slices.Clone(r.opts.Demand.Pinned)
+	names := slices.DeleteFunc(slices.Clone(r.opts.Demand.Pinned), func(name string) bool {
+		return !r.roster.Load().has(name) || !r.pins(name, true)
+	})
 	for _, m := range r.actual.Snapshot().Models() {
-		if v := m.Newest(); v != nil && v.Residency().Pinned && !slices.Contains(names, m.ID.Name) {
+		if v := m.Newest(); v != nil && r.pins(m.ID.Name, v.Residency().Pinned) && !slices.Contains(names, m.ID.Name) {
 			names = append(names, m.ID.Name)
 		}
 	}

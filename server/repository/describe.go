@@ -10,7 +10,6 @@ import (
 	"triton/server/infer"
 	"triton/server/model"
 	"triton/server/repository/layout"
-	"triton/server/store"
 	"triton/server/validation"
 )
 
@@ -32,10 +31,12 @@ func (r *Repository) Describe(ctx context.Context, name, number string, cause er
 	if r.demand == nil || !answers(r.phase.Load()) {
 		return nil, cause
 	}
-	c, l := r.contentOf(ctx, name)
+	c, found, l := r.contentOf(ctx, name)
 	defer l.Release()
 	switch {
-	case c == nil && l.Model(store.ID{Name: name}) == nil:
+	case !r.roster.Load().has(name):
+		return nil, cause
+	case c == nil && !found && !r.opts.Namespacing:
 		return nil, cause
 	case c == nil || len(c.Config.GetInput()) == 0 || len(c.Config.GetOutput()) == 0 || len(c.Versions) == 0:
 		return r.Await(ctx, name, number, cause)
@@ -58,18 +59,22 @@ func (r *Repository) Describe(ctx context.Context, name, number string, cause er
 	return d, nil
 }
 
-// contentOf reads a model from the store; nil if it cannot be read. The listing holds the content.
-func (r *Repository) contentOf(ctx context.Context, name string) (*layout.Content, *layout.Listing) {
-	l := r.list(ctx)
-	m := l.Model(store.ID{Name: name})
-	if m == nil || m.Ambiguous {
-		return nil, l
-	}
-	c, err := l.Content(ctx, m, r.overrides.get(name))
+// contentOf reads a model from the store; nil if it cannot be read. found reports whether the store has
+// it. The listing holds the content.
+func (r *Repository) contentOf(ctx context.Context, name string) (c *layout.Content, found bool, l *layout.Listing) {
+	l = r.list(ctx)
+	id, err := r.actual.Identify("", name)
 	if err != nil {
-		return nil, l
+		return nil, false, l // several namespaces have it
 	}
-	return c, l
+	m := l.Model(id)
+	if m == nil || m.Ambiguous {
+		return nil, m != nil, l
+	}
+	if c, err = l.Content(ctx, m, r.overrides.get(id)); err != nil {
+		return nil, true, l
+	}
+	return c, true, l
 }
 
 // lookupTime bounds how long a readiness probe waits for the store.
@@ -78,7 +83,8 @@ const lookupTime = 2 * time.Second
 // loadsOnRequest reports whether a request for a model begins a load: the model is not loaded, and its
 // last load did not fail.
 func (r *Repository) loadsOnRequest(name string) bool {
-	return r.actual.Snapshot().Model(store.ID{Name: name}).Newest() == nil && r.demand.Failure(name) == nil
+	id, err := r.actual.Identify("", name)
+	return err == nil && r.roster.Load().has(name) && r.actual.Snapshot().Model(id).Newest() == nil && r.demand.Failure(r.key(id)) == nil
 }
 
 // loadable reports whether a request would load a version: the store has it, and the model is neither
@@ -89,7 +95,7 @@ func (r *Repository) loadable(name, number string) bool {
 	}
 	ctx, cancel := context.WithTimeout(r.life, lookupTime)
 	defer cancel()
-	c, l := r.contentOf(ctx, name)
+	c, _, l := r.contentOf(ctx, name)
 	defer l.Release()
 	if c == nil {
 		return false

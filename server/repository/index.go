@@ -24,14 +24,14 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 				Name: f.ID.Name, State: string(actual.Unavailable), Reason: "model appears in two or more repositories",
 			})
 		case m == nil && !readyOnly:
-			out.Models = append(out.Models, r.onDemandEntry(r.neverLoaded(f.ID)))
+			out.Models = append(out.Models, r.onDemandEntry(f.ID, r.neverLoaded(f.ID)))
 		case !readyOnly && r.unfit(f.ID, m):
 			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: f.ID.Name})
 		case m != nil:
 			entries := r.explain(f, m.Index(readyOnly))
 			r.annotate(f.ID, m, entries)
 			for _, entry := range entries {
-				out.Models = append(out.Models, r.onDemandEntry(entry))
+				out.Models = append(out.Models, r.onDemandEntry(f.ID, entry))
 			}
 		}
 	}

@@ -26,7 +26,19 @@ func (r *Repository) keepListing(l *layout.Listing) {
 	if l.Err == nil {
 		models := l.Models
 		r.listed.Store(&models)
+		if r.demand != nil && r.opts.Namespacing {
+			names := l.IDs()
+			r.names.Store(&names)
+		}
 	}
+}
+
+// listedAs returns the models of a name in the last listing.
+func (r *Repository) listedAs(name string) []store.ID {
+	if names := r.names.Load(); names != nil {
+		return (*names)[name]
+	}
+	return nil
 }
 
 // allFindings returns a finding for each model of a listing.
@@ -36,6 +48,15 @@ func allFindings(l *layout.Listing) []plan.Finding {
 		all[i].ID = m.ID
 	}
 	return all
+}
+
+// findings returns a finding for the model of an ID. An ID without a namespace stands for all models of
+// the name.
+func findings(l *layout.Listing, id store.ID) []plan.Finding {
+	if id.Namespace == "" {
+		return namedFindings(l, id.Name)
+	}
+	return []plan.Finding{{ID: id, Named: true}}
 }
 
 // namedFindings returns a finding for each model of a name. If the store has none, it returns

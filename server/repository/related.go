@@ -101,10 +101,17 @@ func (r *Repository) neighbors(name string) []string {
 
 // closure returns names and all names that can be reached from them through next, sorted.
 func closure(from []string, next func(name string) []string) []string {
-	var all []string
-	seen := map[string]bool{relatedLock: true}
-	add := func(names []string) {
-		for _, n := range names {
+	all := reach(from, next, relatedLock)
+	slices.Sort(all)
+	return all
+}
+
+// reach returns all that can be reached from some through next, except none, and these first.
+func reach[T comparable](from []T, next func(T) []T, none T) []T {
+	var all []T
+	seen := map[T]bool{none: true}
+	add := func(more []T) {
+		for _, n := range more {
 			if !seen[n] {
 				seen[n] = true
 				all = append(all, n)
@@ -115,6 +122,5 @@ func closure(from []string, next func(name string) []string) []string {
 	for i := 0; i < len(all); i++ {
 		add(next(all[i]))
 	}
-	slices.Sort(all)
 	return all
 }

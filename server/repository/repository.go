@@ -128,14 +128,17 @@ type Repository struct {
 	again    chan struct{}
 	updating sync.Map // the models that polls on demand are changing, by store.ID
 	reader   layout.Reader
-	paths    *store.Paths                  // the reader's store if it is made of Paths, else nil
-	listed   atomic.Pointer[[]store.Model] // by the last listing without error
+	paths    *store.Paths                          // the reader's store if it is made of Paths, else nil
+	listed   atomic.Pointer[[]store.Model]         // by the last listing without error
+	names    atomic.Pointer[map[string][]store.ID] // of the last listing; with namespaces and ControlAuto
 	scratch  store.Scratch
 	// newWatcher makes the watcher of the local folders.
 	newWatcher func() watcher
 	memory     *memory
 	demand     *ondemand.Manager // nil without ControlAuto
 	overrides  overrides
+	keys       sync.Map // the models of package ondemand, store.ID by name there
+	roster     atomic.Pointer[Roster]
 
 	mu       sync.Mutex // guards the fields below
 	desired  *desired.State
@@ -157,7 +160,6 @@ var _ infer.Service = (*Repository)(nil)
 func New(o Options) *Repository {
 	r := &Repository{
 		opts:    o,
-		actual:  actual.New(actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Changed: o.Changed, Resolve: o.Resolve, Log: o.Log}),
 		locks:   newNameLocks(),
 		loading: make(chan struct{}, max(o.LoadThreads, 1)),
 		reader: layout.Reader{
@@ -172,6 +174,11 @@ func New(o Options) *Repository {
 		retiring: map[*model.LoadedVersion]store.ID{},
 		tasks:    tasks{empty: make(chan struct{})},
 	}
+	seen := actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Changed: o.Changed, Resolve: o.Resolve, Log: o.Log}
+	if o.Namespacing && o.Control == ControlAuto {
+		seen.Listed = r.listedAs
+	}
+	r.actual = actual.New(seen)
 	r.newWatcher = r.systemWatcher
 	r.settling.Time = o.SettleTime
 	o.Controller = r

@@ -405,6 +405,7 @@ def main():
     p.add_argument("--quick", action="store_true", help="figure python: a few cases")
     p.add_argument("--cases", default="", help="figure python: cases whose model/protocol/bytes/concurrency match this expression; "
                    "figure perf: model/protocol/load")  # fmt: skip
+    p.add_argument("--most", type=int, default=10**6, help="figure many_models: no more models than this, to try it")
     p.add_argument("--pinning", choices=["on", "off"], help="figure python: only with, or only without")
     args = p.parse_args()
     unknown = [f for f in args.figures if f not in FIGURES]

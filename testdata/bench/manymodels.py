@@ -132,6 +132,7 @@ def many_models(bench):
     for what, make, n, who in CASES:
         if bench.args.cases and bench.args.cases not in f"{what}/{n}":
             continue
+        n = min(n, bench.args.most)
         repository = tempfile.mkdtemp(prefix="many-")
         make(pathlib.Path(repository), n, bench)
         for side, start in (("ours", functools.partial(ours, bench)), ("NVIDIA", bench.nvidias)):

@@ -70,8 +70,8 @@ func (o *options) finishState() error {
 		return tritonErrorf("Error: --state-write requires --state.")
 	case o.State.From == "":
 		return nil
-	case o.table.Changed("model-control-mode") && m.Control != repository.ControlExplicit:
-		return tritonErrorf("Error: --state decides which models are loaded: it needs --model-control-mode=explicit, or none of the modes.")
+	case o.table.Changed("model-control-mode") && m.Control != repository.ControlExplicit && m.Control != repository.ControlAuto:
+		return tritonErrorf("Error: --state decides which models are loaded: it needs --model-control-mode=explicit or auto, or none of the modes.")
 	case len(m.Startup) > 0:
 		return tritonErrorf("Error: --state and --load-model exclude each other: write the models into the state.")
 	case m.Namespacing:
@@ -79,7 +79,9 @@ func (o *options) finishState() error {
 	case o.State.Interval <= 0:
 		return tritonErrorf("Error: --state-interval-secs must be greater than 0.")
 	}
-	m.Control = repository.ControlExplicit
+	if m.Control != repository.ControlAuto {
+		m.Control = repository.ControlExplicit
+	}
 	return nil
 }
 

@@ -25,7 +25,10 @@ type Options struct {
 	// Resolve returns the model and the version that a call of another model means when it
 	// names no version; nil: the newest version of the model it names.
 	Resolve func(model string) (name, version string)
-	Log     *slog.Logger
+	// Listed returns the models of a name that requests could load, with Namespacing; nil: a name
+	// means only what is loaded.
+	Listed func(name string) []store.ID
+	Log    *slog.Logger
 }
 
 // State is the models of a server as they are now.

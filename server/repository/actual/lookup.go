@@ -52,6 +52,13 @@ func (s *State) Ready(name, number string) (bool, error) {
 // modelNamed returns the model of a name. Without namespacing it returns nil, and no error,
 // when there is none.
 func (s *State) modelNamed(now *Snapshot, name string) (*Model, error) {
+	if s.opts.Listed != nil {
+		id, n := s.identify(now, "", name)
+		if n > 1 {
+			return nil, ambiguous(n, name)
+		}
+		return now.Model(id), nil
+	}
 	same := now.Named(name)
 	if !s.opts.Namespacing {
 		if len(same) == 0 {
@@ -76,8 +83,7 @@ func (s *State) modelNamed(now *Snapshot, name string) (*Model, error) {
 	case 1:
 		return found, nil
 	}
-	return nil, status.New(status.InvalidArg,
-		"There are %d identifiers of model '%s' in global map, model namespace must be provided to resolve ambiguity.", n, name)
+	return nil, ambiguous(n, name)
 }
 
 // find returns a ready version of m, which is nil for an unknown name.

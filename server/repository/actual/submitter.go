@@ -110,16 +110,28 @@ func (s *submitter) find(now *Snapshot, name, version string) (*model.LoadedVers
 }
 
 func (s *submitter) findVersion(now *Snapshot, name, version string) (*model.LoadedVersion, error) {
-	m := now.Model(store.ID{Namespace: s.namespace, Name: name})
-	if m == nil || m.Newest() == nil {
-		var err error
-		if m, err = s.state.modelNamed(now, name); err != nil {
-			return nil, err
-		}
+	m, err := s.modelNamed(now, name)
+	if err != nil {
+		return nil, err
 	}
 	found, err := m.find(name, version)
 	if err != nil {
 		return nil, err
 	}
 	return found.Loaded, nil
+}
+
+// modelNamed returns the model that the calling model means by a name; nil, perhaps, when there is none.
+func (s *submitter) modelNamed(now *Snapshot, name string) (*Model, error) {
+	if s.state.opts.Listed != nil {
+		id, n := s.state.identify(now, s.namespace, name)
+		if n > 1 {
+			return nil, ambiguous(n, name)
+		}
+		return now.Model(id), nil
+	}
+	if m := now.Model(store.ID{Namespace: s.namespace, Name: name}); m != nil && m.Newest() != nil {
+		return m, nil
+	}
+	return s.state.modelNamed(now, name)
 }

@@ -164,6 +164,34 @@ func (l *Listing) StepNames(ctx context.Context, name string, override *string) 
 	return all
 }
 
+// Steps returns the models that a model uses as steps, as far as the store has them. With an override,
+// the steps are those of the override.
+func (l *Listing) Steps(ctx context.Context, id store.ID, override *string) (all []store.ID) {
+	var names []string
+	if m := l.Model(id); override != nil {
+		names = l.StepNames(ctx, id.Name, override)
+	} else if m != nil {
+		if got := l.open(ctx, m, nil); got.err == nil {
+			names = stepNames(got.content.Config)
+		}
+	}
+	for _, name := range names {
+		if step := l.composingModel(id.Namespace, name); step.Name != "" {
+			all = append(all, step)
+		}
+	}
+	return all
+}
+
+// IDs returns the models of all names.
+func (l *Listing) IDs() map[string][]store.ID {
+	all := make(map[string][]store.ID, len(l.Models))
+	for _, m := range l.Models {
+		all[m.ID.Name] = append(all[m.ID.Name], m.ID)
+	}
+	return all
+}
+
 // open parses the configuration of a model. It takes the stamp first, so that a change of
 // the files after that makes the stamp differ.
 func (l *Listing) open(ctx context.Context, m *store.Model, override *string) *readResult {

@@ -48,6 +48,7 @@ type Finding struct {
 	Last      *Outcome // nil: it was never loaded
 	Broken    bool     // it serves, and a version has lost all its instances
 	Override  *string  // a client's configuration; nil: none
+	Again     bool     // without a client's configuration, although the files are the same
 
 	Content *layout.Content // if the model is due and could be read
 	Err     error           // why it could not be read
@@ -57,7 +58,7 @@ type Finding struct {
 // Due reports whether to load the model, and the configuration that replaces the store's.
 func (f *Finding) Due() (override *string, due bool) {
 	switch same := f.Last != nil && f.Last.Location == f.Location && f.Last.Stamp.Same(f.Stamp); {
-	case f.Override != nil || !same:
+	case f.Override != nil || f.Again || !same:
 		return f.Override, true
 	case f.Broken:
 		return f.Last.Override, true
