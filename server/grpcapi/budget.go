@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/server/access/policy"
 )
 
 // budget limits the memory of received messages, in bytes. A message is charged while
@@ -47,6 +49,7 @@ type connBudget struct {
 	conn   budget
 	server *budget
 	pace   pace
+	peer   *policy.Principal // who the connection proves; nil: nobody
 }
 
 // take charges n bytes to the connection and to the server. The error is the status of
@@ -78,6 +81,7 @@ type budgetCredentials struct {
 	connection int64 // limit for each
 	server     *budget
 	log        *slog.Logger
+	guarded    bool
 }
 
 func newBudgetCredentials(o *Options) credentials.TransportCredentials {
@@ -85,7 +89,7 @@ func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &budgetCredentials{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, o.Log}
+	return &budgetCredentials{inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, o.Log, o.Guard != nil}
 }
 
 // ServerHandshake is called once for each connection.
@@ -94,15 +98,19 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 	if err != nil {
 		return conn, info, err
 	}
+	var who *policy.Principal
+	if a.guarded {
+		who = connectionPeer(raw, info)
+	}
 	return conn, &connBudget{
-		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server,
+		peer: who, AuthInfo: info, conn: budget{limit: a.connection}, server: a.server,
 		pace: pace{conn: raw, log: a.log},
 	}, nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (a *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.log}
+	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.log, a.guarded}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with
