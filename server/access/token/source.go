@@ -89,13 +89,15 @@ func (s *source) unknown(ctx context.Context) {
 	if !s.remote {
 		return
 	}
-	s.mu.Lock()
-	due := s.now().Sub(s.mu.tried) >= refreshPause
-	s.mu.Unlock()
-	if !due {
-		return
-	}
-	done := s.flight.DoChan("", func() (any, error) { return nil, s.load() })
+	done := s.flight.DoChan("", func() (any, error) {
+		s.mu.Lock()
+		due := s.now().Sub(s.mu.tried) >= refreshPause
+		s.mu.Unlock()
+		if !due {
+			return nil, nil
+		}
+		return nil, s.load()
+	})
 	select {
 	case <-done:
 	case <-ctx.Done():
