@@ -45,6 +45,7 @@ var actions = map[string]right.Action{
 	"/" + rpc.Service + "/TraceSetting":                              right.Settings,
 	"/" + rpc.Service + "/LogSettings":                               right.Settings,
 	grpc_health_v1.Health_Check_FullMethodName:                       right.Health,
+	grpc_health_v1.Health_List_FullMethodName:                        right.Health,
 	grpc_health_v1.Health_Watch_FullMethodName:                       right.Health,
 	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      right.Metadata,
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": right.Metadata,

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -62,17 +61,19 @@ func listCommand(p process.Process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tOWNER\tCREATED\tEXPIRES")
+		fmt.Fprintf(p.Stdout, row, "ID", "CREATED", "EXPIRES", "OWNER")
 		for i := range entries {
 			e := &entries[i]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID(), e.Owner, day(e.Created), day(e.Expires))
+			fmt.Fprintf(p.Stdout, row, e.ID(), timeText(e.Created), timeText(e.Expires), e.Owner)
 		}
-		return w.Flush()
+		return nil
 	})
 }
 
-func day(t time.Time) string {
+// row is a line of the list; owners may be long.
+const row = "%-8s  %-20s  %-20s  %s\n"
+
+func timeText(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
