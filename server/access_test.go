@@ -141,11 +141,21 @@ func TestAccess(t *testing.T) {
 
 	// Regions of others are for those alone who may use shared memory.
 	withRegion := `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1],"parameters":{"shared_memory_region":"r","shared_memory_byte_size":4}}]}`
-	code, text := sendAs(t, c, "POST", "http://"+s.HTTP+"/v2/models/a/infer", keys["a"], withRegion)
-	require.Equal(t, 400, code, text)
-	other, otherText := sendAs(t, c, "POST", "http://"+s.HTTP+"/v2/models/a/infer", keys["shm"], withRegion)
-	require.Equal(t, code, other)
-	require.Equal(t, otherText, text, "the answer does not say whether the region exists")
+	missing, missingText := sendAs(t, c, "POST", "http://"+s.HTTP+"/v2/models/a/infer", keys["shm"], withRegion)
+	require.Equal(t, 404, missing, missingText)
+	if object, err := os.CreateTemp("/dev/shm", "access"); err == nil {
+		t.Cleanup(func() { os.Remove(object.Name()) })
+		require.NoError(t, object.Truncate(4096))
+		require.NoError(t, object.Close())
+		code, text := sendAs(t, c, "POST", "http://"+s.HTTP+"/v2/systemsharedmemory/region/r/register", keys["shm"],
+			fmt.Sprintf(`{"key":"/%s","offset":0,"byte_size":4}`, filepath.Base(object.Name())))
+		require.Equal(t, 200, code, text)
+		code, text = sendAs(t, c, "POST", "http://"+s.HTTP+"/v2/models/a/infer", keys["shm"], withRegion)
+		require.Equal(t, 200, code, text)
+		code, text = sendAs(t, c, "POST", "http://"+s.HTTP+"/v2/models/a/infer", keys["a"], withRegion)
+		require.Equal(t, missing, code)
+		require.Equal(t, missingText, text, "the answer says that the region of another exists")
+	}
 
 	_, page := sendAs(t, c, "GET", "http://"+s.Metrics+"/metrics", keys["scraper"], "")
 	require.Regexp(t, `triton_access_calls_total\{result="denied"\} [1-9]`, page)
