@@ -407,3 +407,31 @@ func TestBadRules(t *testing.T) {
 	require.ErrorContains(t, err, "failed to configure access: access policy ")
 	require.ErrorContains(t, err, `line 2: unknown principal "bob"`)
 }
+
+// TestOldCiphers: clients that know only TLS 1.1, or only CBC, are refused.
+func TestOldCiphers(t *testing.T) {
+	t.Parallel()
+	a := server.NewAuthority(t)
+	encryption := a.Files(t, t.TempDir())
+	s := servertest.Start(t, servertest.With(func(o *server.Options) { o.HTTP.TLS, o.GRPC.TLS = encryption, encryption }))
+	for name, c := range map[string]struct {
+		config tls.Config
+		ok     bool
+	}{
+		"TLS 1.1": {tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, false},
+		"CBC":     {tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA}}, false},
+		"GCM":     {tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}, true},
+		"TLS 1.3": {tls.Config{MinVersion: tls.VersionTLS13}, true},
+	} {
+		for _, at := range []string{s.HTTP, s.GRPC} {
+			config := c.config.Clone()
+			config.RootCAs, config.NextProtos = a.Pool(), []string{"h2", "http/1.1"}
+			d := tls.Dialer{Config: config}
+			conn, err := d.DialContext(t.Context(), "tcp", at)
+			require.Equal(t, c.ok, err == nil, "%s: %v", name, err)
+			if err == nil {
+				conn.Close()
+			}
+		}
+	}
+}
