@@ -205,7 +205,7 @@ func TestAccessStream(t *testing.T) {
 // TestAccessSockets serves HTTP and gRPC over unix sockets, to whom the kernel says is calling.
 func TestAccessSockets(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "s") // a path of a socket has at most 107 bytes
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // a path of a socket has at most 107 bytes
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	rules := fmt.Sprintf("rules:\n- {who: ['uid:%d'], allow: [infer], models: [a]}\n- {who: ['gid:%d'], allow: [metadata], models: [a]}\n", os.Getuid(), os.Getgid())
@@ -415,13 +415,13 @@ func TestOldCiphers(t *testing.T) {
 	encryption := a.Files(t, t.TempDir())
 	s := servertest.Start(t, servertest.With(func(o *server.Options) { o.HTTP.TLS, o.GRPC.TLS = encryption, encryption }))
 	for name, c := range map[string]struct {
-		config tls.Config
+		config *tls.Config
 		ok     bool
 	}{
-		"TLS 1.1": {tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, false},
-		"CBC":     {tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA}}, false},
-		"GCM":     {tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}, true},
-		"TLS 1.3": {tls.Config{MinVersion: tls.VersionTLS13}, true},
+		"TLS 1.1": {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, false},
+		"CBC":     {&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA}}, false},
+		"GCM":     {&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}, true},
+		"TLS 1.3": {&tls.Config{MinVersion: tls.VersionTLS13}, true},
 	} {
 		for _, at := range []string{s.HTTP, s.GRPC} {
 			config := c.config.Clone()

@@ -36,12 +36,15 @@ var routeSamples = [endpointCount][]RouteSample{
 	cudaRegister:        {{"POST", "/v2/cudasharedmemory/region/r/register", right.SharedMemory}},
 	cudaUnregister:      {{"POST", "/v2/cudasharedmemory/region/r/unregister", right.SharedMemory}},
 	traceSetting: {
-		{"GET", "/v2/trace/setting", right.Settings}, {"POST", "/v2/trace/setting", right.Settings},
-		{"GET", "/v2/models/MODEL/trace/setting", right.Settings}, {"POST", "/v2/models/MODEL/trace/setting", right.Settings},
+		{"GET", "/v2/trace/setting", right.Settings},
+		{"POST", "/v2/trace/setting", right.Settings},
+		{"GET", "/v2/models/MODEL/trace/setting", right.Settings},
+		{"POST", "/v2/models/MODEL/trace/setting", right.Settings},
 	},
 	logSettings: {{"GET", "/v2/logging", right.Settings}, {"POST", "/v2/logging", right.Settings}},
 	trafficRules: {
-		{"GET", "/v2/repository/models/MODEL/traffic", right.Traffic}, {"POST", "/v2/repository/models/MODEL/traffic", right.Traffic},
+		{"GET", "/v2/repository/models/MODEL/traffic", right.Traffic},
+		{"POST", "/v2/repository/models/MODEL/traffic", right.Traffic},
 		{"DELETE", "/v2/repository/models/MODEL/traffic", right.Traffic},
 	},
 	trafficList:     {{"GET", "/v2/repository/traffic", right.Traffic}},

@@ -33,8 +33,16 @@ func (r *Record) append(b []byte) []byte {
 	b = r.Time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000Z")
 	b = append(b, '"')
 	for _, f := range [...]struct{ name, value string }{
-		{"principal", r.Principal}, {"source", r.Source}, {"protocol", r.Protocol}, {"method", r.Method}, {"action", r.Action},
-		{"model", r.Model}, {"version", r.Version}, {"id", r.ID}, {"result", r.Result}, {"status", r.Status},
+		{"principal", r.Principal},
+		{"source", r.Source},
+		{"protocol", r.Protocol},
+		{"method", r.Method},
+		{"action", r.Action},
+		{"model", r.Model},
+		{"version", r.Version},
+		{"id", r.ID},
+		{"result", r.Result},
+		{"status", r.Status},
 	} {
 		if f.value == "" {
 			continue

@@ -145,8 +145,17 @@ func TestGlob(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"*", "", true}, {"", "", true}, {"", "a", false}, {"a*c", "abbc", true}, {"a*c", "abbd", false}, {"*a*b*", "xxaxxbxx", true},
-		{"?", "", false}, {"?b", "ab", true}, {"a**", "a", true}, {"[a]", "a", false}, {"a.b", "axb", false},
+		{"*", "", true},
+		{"", "", true},
+		{"", "a", false},
+		{"a*c", "abbc", true},
+		{"a*c", "abbd", false},
+		{"*a*b*", "xxaxxbxx", true},
+		{"?", "", false},
+		{"?b", "ab", true},
+		{"a**", "a", true},
+		{"[a]", "a", false},
+		{"a.b", "axb", false},
 	} {
 		require.Equal(t, c.want, glob(c.pattern, c.text), "%q %q", c.pattern, c.text)
 	}
