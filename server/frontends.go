@@ -43,6 +43,7 @@ func (s *Server) starters() []starter {
 	return []starter{
 		{o.GRPC.Endpoint, o.GRPC.TLS, []string{"h2"}, "GRPC", "GRPCInferenceService", s.newGRPC},
 		{o.HTTP.Endpoint, o.HTTP.TLS, []string{"http/1.1"}, "HTTP", "HTTPService", s.newHTTP},
+		{o.Control, o.HTTP.TLS, []string{"http/1.1"}, "Control", "Control HTTPService", s.newControl},
 		{o.SageMaker.Endpoint, TLS{}, nil, "Sagemaker", "Sagemaker HTTPService", s.newSageMaker},
 		{o.Vertex.Endpoint, TLS{}, nil, "Vertex AI", "Vertex AI HTTPService", s.newVertex},
 		{o.Metrics.Endpoint, o.Metrics.TLS, []string{"http/1.1"}, "Metrics", "Metrics Service", s.newMetrics},

@@ -28,6 +28,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (frontend, error) {
 	limits := s.opts.GRPC.Limits
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
 	limits.Regions, limits.Tracer, limits.Logs = s.regions, s.tracer, s.opts.Logs
+	limits.Guard, limits.Data = s.guard, s.opts.Control.Allow
 	if limits.MaxReceiveAll == 0 {
 		limits.MaxReceiveAll = cmp.Or(memoryLimit(rootFS())/2, 16<<30)
 	}

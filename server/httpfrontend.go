@@ -25,7 +25,7 @@ func (s *Server) newHTTP(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.HTTP = l.Addr().String()
 	return &httpFrontend{
 		title: "HTTP", connectionNoun: "HTTP service connections",
-		server: http1.NewServer(httpapi.New(s.service, s.httpOptions()), s.connectionOptions()),
+		server: http1.NewServer(httpapi.New(s.service, s.dataOptions()), s.connectionOptions()),
 		lis:    withTLS(&drainingListener{Listener: l}, config),
 	}, nil
 }
@@ -43,7 +43,7 @@ func (s *Server) httpOptions() httpapi.Options {
 		MaxUnread: int(s.opts.StreamBacklog),
 		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry, Readiness: s.readiness, State: s,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
-		Traffic: s.traffic,
+		Traffic: s.traffic, Guard: s.guard,
 	}
 }
 

@@ -13,10 +13,18 @@ import (
 
 	"triton/pkg/nonblock"
 	"triton/pkg/status"
+	"triton/server/access/identity"
 )
 
 // listen opens the port of a service.
 func listen(e Endpoint, name string) (net.Listener, error) {
+	if path, ok := identity.UnixPath(e.Address); ok {
+		l, err := identity.ListenUnix(path)
+		if err != nil {
+			return nil, startError(name, &status.Error{Code: status.Unavailable, Msg: fmt.Sprintf("cannot listen at '%s': %v", e, err), Cause: err})
+		}
+		return l, nil
+	}
 	network := "tcp"
 	if net.ParseIP(e.Address).To4() != nil {
 		network = "tcp4" // Go would open 0.0.0.0 for IPv6 too
@@ -59,6 +67,9 @@ type countedConn struct {
 	ready      *readyReader
 	out        *nonblock.Conn // nil: Conn itself
 }
+
+// NetConn returns the connection below, which may prove who the client is.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
 
 // SetDeadline is called by gRPC before and after the handshake.
 func (c *countedConn) SetDeadline(t time.Time) error { return c.handshakes.setDeadline(c.Conn, t) }

@@ -6,12 +6,16 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"triton/server/access"
+	"triton/server/access/httpguard"
+	"triton/server/access/right"
 	"triton/server/backend/metric"
 	"triton/server/backend/python"
 	"triton/server/cache"
@@ -28,6 +32,7 @@ type metricsFrontend struct {
 	modelMetrics *metric.Registry
 	machine      *machine
 	order        []string
+	guard        *access.Guard
 }
 
 func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {
@@ -47,7 +52,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 func (s *Server) collectMetrics() *metricsFrontend {
 	o := s.opts.Metrics
 	f := &metricsFrontend{
-		registry: s.registry, modelMetrics: s.modelMetrics, order: stats.FamilyNames(),
+		guard: s.guard, registry: s.registry, modelMetrics: s.modelMetrics, order: stats.FamilyNames(),
 		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, interval: o.Interval, log: s.opts.Log},
 	}
 	if o.GPU {
@@ -67,6 +72,9 @@ func (s *Server) collectMetrics() *metricsFrontend {
 	f.registry.MustRegister(repositoryMetrics{s.remote})
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
 		f.registry.MustRegister(pythonMemory{b})
+	}
+	if s.guard != nil {
+		f.registry.MustRegister(accessMetrics{s.guard})
 	}
 	if s.opts.State.From != "" {
 		f.registry.MustRegister(stateMetrics{s.fleet})
@@ -113,6 +121,12 @@ func (f *metricsFrontend) waiting() (int64, string) { return 0, "" }
 // Serve answers /metrics. Any other path has an empty page, as in Triton, which does
 // not decode paths, negotiate or compress.
 func (f *metricsFrontend) Serve(x *http1.Exchange) {
+	_, entry, ok := httpguard.Admit(f.guard, x, access.Call{Action: right.Metrics})
+	if !ok {
+		x.Send()
+		return
+	}
+	defer func() { entry.End(strconv.Itoa(x.Status), "") }()
 	x.ContentType = "text/plain; charset=utf-8"
 	switch {
 	case x.Method != http.MethodGet:

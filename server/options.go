@@ -15,6 +15,8 @@ import (
 	"triton/pkg/gpu"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
+	"triton/server/access"
+	"triton/server/access/identity"
 	"triton/server/backend"
 	"triton/server/grpcapi"
 	"triton/server/infer"
@@ -85,6 +87,12 @@ type Options struct {
 	GPUs gpu.Environment
 	// Trace is the configuration of tracing; the server sets its log.
 	Trace trace.Options
+
+	// Guard says who may do what.
+	Guard access.Options
+	// Control is a port of HTTP for the calls that concern the operation of the server: the
+	// repository, shared memory, settings. The other ports then refuse these calls.
+	Control Endpoint
 
 	HTTP      HTTP
 	GRPC      GRPC
@@ -177,7 +185,8 @@ type Agents struct {
 	PreferLibrary bool
 }
 
-// Endpoint is the address of a service. Port 0 selects a free port.
+// Endpoint is the address of a service. Port 0 selects a free port. The address
+// "unix:<path>" is a unix socket, which has no port.
 type Endpoint struct {
 	Allow   bool
 	Address string
@@ -264,10 +273,12 @@ func Default() Options {
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		StreamBacklog:        infer.DefaultResponseBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",
-		Models: Models{PollInterval: 15 * time.Second, SettleTime: time.Second, OnDemand: OnDemand{KeepAlive: -1, Timeout: 30 * time.Second, MaxWaiting: 4096}},
-		State:  State{Interval: 2 * time.Second},
-		Cache:  Cache{Directory: "/opt/tritonserver/caches"},
-		Agents: Agents{Directory: "/opt/tritonserver/repoagents"},
+		Models:  Models{PollInterval: 15 * time.Second, SettleTime: time.Second, OnDemand: OnDemand{KeepAlive: -1, Timeout: 30 * time.Second, MaxWaiting: 4096}},
+		State:   State{Interval: 2 * time.Second},
+		Guard:   access.Default(),
+		Control: Endpoint{Address: "127.0.0.1"},
+		Cache:   Cache{Directory: "/opt/tritonserver/caches"},
+		Agents:  Agents{Directory: "/opt/tritonserver/repoagents"},
 		HTTP: HTTP{
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},
 			MaxInput: 64 << 20, Linger: 250 * time.Millisecond, MinRate: 240,
@@ -298,5 +309,16 @@ func (o *Options) backendSettings() map[string]map[string]string {
 	return all
 }
 
-// String returns "address:port".
-func (e Endpoint) String() string { return net.JoinHostPort(e.Address, strconv.Itoa(e.Port)) }
+// String returns "address:port", or the address of a unix socket.
+func (e Endpoint) String() string {
+	if e.unix() {
+		return e.Address
+	}
+	return net.JoinHostPort(e.Address, strconv.Itoa(e.Port))
+}
+
+// unix reports whether the address is that of a unix socket.
+func (e Endpoint) unix() bool {
+	_, ok := identity.UnixPath(e.Address)
+	return ok
+}

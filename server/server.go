@@ -13,6 +13,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/access"
 	"triton/server/backend/isolated"
 	"triton/server/backend/metric"
 	"triton/server/cache"
@@ -37,6 +38,7 @@ type Server struct {
 	traffic *traffic.Service
 	remote  *remotes
 	fleet   *fleet.Controller
+	guard   *access.Guard // nil: everybody may do everything; set by Run
 	// service is traffic, or traffic under the desired state, for the frontends.
 	service infer.Service
 	// isolation runs models in child processes.
@@ -70,7 +72,7 @@ type Server struct {
 }
 
 // Addresses are the addresses of the services; empty for services that are off.
-type Addresses struct{ HTTP, GRPC, Metrics, SageMaker, Vertex string }
+type Addresses struct{ HTTP, Control, GRPC, Metrics, SageMaker, Vertex string }
 
 // Errors of Run.
 var (
@@ -94,7 +96,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	if o.Metrics.Address == "" {
-		o.Metrics.Address = o.HTTP.Address
+		o.Metrics.Address = o.metricsAddress()
 	}
 	if o.Pool == nil {
 		o.Pool = newPool(o)
@@ -175,6 +177,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.checkTLS(); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
+	if err := s.openGuard(); err != nil {
+		return errors.Join(err, s.stop(nil))
+	}
+	defer s.closeGuard()
 	if err := s.startCache(ctx); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
@@ -208,6 +214,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	stopUpdates := s.update(failed)
 	stopTraffic := s.runTraffic()
+	stopGuard := s.runGuard()
+	defer stopGuard()
 	stopMetrics := s.embedMetrics()
 	close(s.serving)
 	select {

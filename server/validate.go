@@ -69,7 +69,7 @@ func collision(services []service) error {
 			case a.safe != nil && (b.at.Port < a.safe[0] || b.at.Port > a.safe[1]):
 				return fmt.Errorf("The server cannot listen to %s requests at port %d, allowed port range is [%d, %d]", //nolint:staticcheck // Triton's text
 					b.name, b.at.Port, a.safe[0], a.safe[1])
-			case a.at.Port != 0 && a.at.Port == b.at.Port:
+			case a.at.Port != 0 && a.at.Port == b.at.Port, a.at.unix():
 				return fmt.Errorf("The server cannot listen to %s requests and %s requests at the same address and port %s", //nolint:staticcheck // Triton's text
 					a.name, b.name, a.at)
 			}
@@ -87,11 +87,12 @@ type service struct {
 func (o *Options) services() []service {
 	metrics := o.Metrics.Endpoint
 	if metrics.Address == "" {
-		metrics.Address = o.HTTP.Address
+		metrics.Address = o.metricsAddress()
 	}
 	var all []service
 	for _, s := range []service{
 		{"HTTP", o.HTTP.Endpoint, nil},
+		{"control", o.Control, nil},
 		{"GRPC", o.GRPC.Endpoint, nil},
 		{"metrics", metrics, nil},
 		{"SageMaker", o.SageMaker.Endpoint, o.SageMaker.SafePorts},

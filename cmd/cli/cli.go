@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"triton/cmd/cli/access"
 	"triton/cmd/cli/analyze"
 	"triton/cmd/cli/doctor"
 	"triton/cmd/cli/flags"
@@ -94,6 +95,6 @@ func newRoot(p process.Process) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	})
-	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), doctor.NewCommand(p), modelanalyzer.NewCommand(p))
+	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), doctor.NewCommand(p), access.NewCommand(p), modelanalyzer.NewCommand(p))
 	return root
 }

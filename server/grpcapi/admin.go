@@ -82,7 +82,7 @@ func (s *service) ModelConfig(
 }
 
 func (s *service) ModelStatistics(
-	_ context.Context, r *inferencepb.ModelStatisticsRequest,
+	ctx context.Context, r *inferencepb.ModelStatisticsRequest,
 ) (*inferencepb.ModelStatisticsResponse, error) {
 	if err := s.checkOpen(); err != nil {
 		return nil, err
@@ -91,11 +91,11 @@ func (s *service) ModelStatistics(
 	if err != nil {
 		return nil, statusError(err)
 	}
-	return stats, nil
+	return visibleStatistics(ctx, stats), nil
 }
 
 func (s *service) RepositoryIndex(
-	_ context.Context, r *inferencepb.RepositoryIndexRequest,
+	ctx context.Context, r *inferencepb.RepositoryIndexRequest,
 ) (*inferencepb.RepositoryIndexResponse, error) {
 	if r.GetRepositoryName() != "" {
 		return nil, statusError(frontend.ErrRepositoryName)
@@ -106,5 +106,5 @@ func (s *service) RepositoryIndex(
 	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
-	return s.svc.Index(r.GetReady()), nil
+	return visible(ctx, s.svc.Index(r.GetReady())), nil
 }

@@ -1,6 +1,10 @@
 package grpcapi
 
-import "google.golang.org/grpc"
+import (
+	"context"
+
+	"google.golang.org/grpc"
+)
 
 // maxAdmin limits, in bytes, the messages of all calls except inference and those that
 // load models: a generated message may take many times the memory of its encoded bytes.
@@ -32,8 +36,13 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	return func(srv any, conn grpc.ServerStream) error {
 		var in messageReader
 		defer in.end()
+		ctx, open := conn.Context(), true
+		if a.opts.guards() {
+			adm := a.opts.begin(ctx, method)
+			ctx, open = context.WithValue(ctx, admissionKey{}, adm), adm.refusal == nil
+		}
 		read := func(v any) error {
-			if a.restrictions.check(conn.Context(), method) != nil {
+			if !open || a.restrictions.check(ctx, method) != nil {
 				return nil // the call is refused without reading its message
 			}
 			if err := in.begin(conn.Context(), limit); err != nil {
@@ -41,7 +50,7 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 			}
 			return in.unmarshal(v)
 		}
-		reply, err := m.Handler(srv, conn.Context(), read, a.unary)
+		reply, err := m.Handler(srv, ctx, read, a.unary)
 		if err != nil {
 			return err
 		}
@@ -63,6 +72,15 @@ type boundedStream struct {
 	grpc.ServerStream
 	reader  messageReader
 	clients bool // the client may send several messages
+	context context.Context
+}
+
+// Context returns the context of the call.
+func (s *boundedStream) Context() context.Context {
+	if s.context != nil {
+		return s.context
+	}
+	return s.ServerStream.Context()
 }
 
 func newBoundedStream(conn grpc.ServerStream, o *Options, clients bool) (*boundedStream, error) {

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/server/access/policy"
 )
 
 // budget limits the memory of received messages, in bytes. A message is charged while
@@ -48,6 +50,7 @@ type connBudget struct {
 	server *budget
 	pace   pace
 	ahead  ahead
+	peer   *policy.Principal // who the connection proves; nil: nobody
 }
 
 // take charges n bytes to the connection and to the server. The error is the status of
@@ -80,6 +83,7 @@ type budgetCredentials struct {
 	server     *budget
 	ahead      *budget // of the server
 	log        *slog.Logger
+	guarded    bool
 }
 
 func newBudgetCredentials(o *Options) credentials.TransportCredentials {
@@ -88,7 +92,8 @@ func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 		inner = insecure.NewCredentials()
 	}
 	return &budgetCredentials{
-		inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, &budget{limit: lower(o.MaxReceiveAll, maxAheadAll)}, o.Log,
+		inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, &budget{limit: lower(o.MaxReceiveAll, maxAheadAll)},
+		o.Log, o.Guard != nil,
 	}
 }
 
@@ -98,8 +103,12 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 	if err != nil {
 		return conn, info, err
 	}
+	var who *policy.Principal
+	if a.guarded {
+		who = connectionPeer(raw, info)
+	}
 	return conn, &connBudget{
-		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server,
+		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server, peer: who,
 		pace:  pace{conn: raw, log: a.log},
 		ahead: ahead{conn: budget{limit: lower(a.connection, maxAheadConn)}, server: a.ahead},
 	}, nil
@@ -107,7 +116,7 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 
 // Clone implements credentials.TransportCredentials.
 func (a *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.ahead, a.log}
+	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.ahead, a.log, a.guarded}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with

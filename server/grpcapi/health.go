@@ -58,6 +58,15 @@ func (h *health) Check(
 func (h *health) Watch(
 	r *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse],
 ) error {
+	if adm := admissionOf(stream.Context()); adm != nil {
+		if model, version, ok := modelOf(r.GetService()); ok {
+			entry, err := adm.admitHealth(stream.Context(), model, version)
+			if err != nil {
+				return statusError(err)
+			}
+			defer entry.End("", "")
+		}
+	}
 	tick := time.NewTicker(h.every)
 	defer tick.Stop()
 	sent := grpc_health_v1.HealthCheckResponse_UNKNOWN

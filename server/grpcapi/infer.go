@@ -15,6 +15,7 @@ import (
 
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
+	"triton/server/access"
 	"triton/server/infer"
 )
 
@@ -23,6 +24,8 @@ type incoming struct {
 	reader  messageReader
 	message rpc.Request
 	call    context.Context
+	// admitted is the caller, as the guard has checked it; nil without a guard.
+	admitted *admission
 }
 
 var incomings = sync.Pool{New: func() any { return &incoming{} }}
@@ -61,11 +64,17 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	if err := s.restrictions.check(conn.Context(), rpc.ModelInfer); err != nil {
 		return err
 	}
+	var adm *admission
+	if s.opts.guards() {
+		if adm = s.opts.begin(conn.Context(), rpc.ModelInfer); adm.refusal != nil {
+			return refused(adm.refusal)
+		}
+	}
 	s.opts.Compression.compress(conn.Context())
 	clock := s.startClock()
 	in := incomings.Get().(*incoming)
 	defer in.end() // its memory is charged as long as the call lasts
-	in.call = conn.Context()
+	in.call, in.admitted = conn.Context(), adm
 	r, invalid, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err
@@ -73,6 +82,15 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	clock.read(s)
 	if record != nil {
 		record.request(r.ModelName, r.ID)
+	}
+	if adm != nil {
+		entry, refusal := adm.admitRequest(conn.Context(), r)
+		if refusal != nil {
+			discard(r)
+			return statusError(refusal)
+		}
+		id := r.ID
+		defer func() { entry.End(endStatus(err), id) }()
 	}
 	return s.infer(conn, in, r, invalid, clock)
 }
@@ -107,7 +125,7 @@ func (s *service) receive(in *incoming) (r *infer.Request, invalid, err error) {
 	defer in.reader.free()
 	r = infer.NewRequest() // after the wait for the message, so that the arrival time is now
 	msg := &in.message
-	*msg = rpc.Request{Message: &r.Request, Regions: s.opts.Regions, Budget: &in.reader.charge, Arrived: in.reader.arrived}
+	*msg = rpc.Request{Message: &r.Request, Regions: s.regionsOf(in.admitted), Budget: &in.reader.charge, Arrived: in.reader.arrived}
 	_ = s.codec.Unmarshal(in.reader.data, msg) // reports its errors in the message
 	if msg.Broken != nil {
 		discard(r)
@@ -238,6 +256,9 @@ var errDecoupled = status.New(status.Unsupported, "ModelInfer RPC doesn't suppor
 
 // statusError converts an error of this server to a gRPC status.
 func statusError(err error) error {
+	if r, ok := errors.AsType[*access.Refusal](err); ok {
+		return refused(r)
+	}
 	e := status.From(err)
 	return grpcstatus.Error(e.Code.GRPC(), e.Msg)
 }

@@ -28,6 +28,13 @@ func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	if err := a.restrictions.check(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
+	if adm := admissionOf(ctx); adm != nil {
+		entry, refusal := adm.admitMessage(ctx, req)
+		if refusal != nil {
+			return nil, statusError(refusal)
+		}
+		defer func() { entry.End(endStatus(err), "") }()
+	}
 	CompressNone.compress(ctx)
 	ctx, cancel := withDeadlineMargin(ctx)
 	defer cancel()
@@ -50,6 +57,18 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	s, err := newBoundedStream(conn, a.opts, info.IsClientStream)
 	if err != nil {
 		return err
+	}
+	if a.opts.guards() {
+		adm := a.opts.begin(conn.Context(), info.FullMethod)
+		if adm.refusal != nil {
+			return refused(adm.refusal)
+		}
+		entry, refusal := adm.admit(conn.Context(), "", "")
+		if refusal != nil {
+			return statusError(refusal)
+		}
+		defer func() { entry.End(endStatus(err), "") }()
+		s.context = context.WithValue(conn.Context(), admissionKey{}, adm)
 	}
 	defer s.reader.end()
 	return next(srv, s)

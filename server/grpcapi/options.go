@@ -16,6 +16,7 @@ import (
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
+	"triton/server/access"
 	"triton/server/infer"
 	"triton/server/restricted"
 	"triton/server/shm"
@@ -79,6 +80,10 @@ type Options struct {
 	// Restricted says which calls need a secret. The metadata key is
 	// "triton-grpc-protocol-" and the rule's name.
 	Restricted restricted.Rules
+	// Guard decides who may do what; nil: everybody may do everything.
+	Guard *access.Guard
+	// Data refuses the calls that a port for control serves.
+	Data bool
 	// Forward selects by name the metadata that become request parameters; nil:
 	// none.
 	Forward *regexp.Regexp

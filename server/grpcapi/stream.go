@@ -62,6 +62,12 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	}
 	s.mayContinue = sync.NewCond(&s.mu)
 	s.in.call = conn.Context()
+	if svc.opts.guards() {
+		s.in.admitted = svc.opts.begin(conn.Context(), rpc.ModelStreamInfer)
+		if s.in.admitted.refusal != nil {
+			return refused(s.in.admitted.refusal)
+		}
+	}
 	if svc.opts.Access != nil {
 		defer logStream(s, svc.opts.Access, infer.Now(), &err)
 	}
@@ -187,6 +193,11 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 
 // find sets the model of a call, unless the request has a mistake.
 func (s *stream) find(c *call, invalid error) error {
+	entry, err := s.in.admitted.admitRequest(s.conn.Context(), c.request)
+	if err != nil {
+		return err
+	}
+	defer entry.End("", c.id)
 	m, err := s.service.streamModel(s.conn.Context(), c.request)
 	if err != nil {
 		return err

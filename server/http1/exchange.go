@@ -2,8 +2,10 @@ package http1
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"strings"
 )
 
@@ -103,6 +105,25 @@ func (x *Exchange) RemoteAddr() string {
 		return x.conn.nc.RemoteAddr().String()
 	}
 	return x.netHTTP.request.RemoteAddr
+}
+
+// Conn returns the connection as the listener returned it, or nil when net/http accepted it.
+func (x *Exchange) Conn() net.Conn {
+	switch {
+	case x.conn != nil:
+		return x.conn.nc
+	case x.netHTTP.conn != nil:
+		return x.netHTTP.conn.Conn
+	}
+	return nil
+}
+
+// TLS returns the state of an encrypted connection that net/http accepted, else nil.
+func (x *Exchange) TLS() *tls.ConnectionState {
+	if x.conn != nil {
+		return nil
+	}
+	return x.netHTTP.request.TLS
 }
 
 // Watch makes Context end when the client disconnects. The body must not be read between Watch

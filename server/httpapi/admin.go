@@ -56,7 +56,7 @@ func (a *api) statistics(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	x.Text = adminjson.AppendStatistics(x.Text[:0], s)
+	x.Text = adminjson.AppendStatistics(x.Text[:0], x.visibleStatistics(s))
 	return nil
 }
 
@@ -78,6 +78,6 @@ func (a *api) index(x *exchange) error {
 	if err := frontend.CheckIndex(a.svc); err != nil {
 		return err
 	}
-	x.Text = adminjson.AppendIndex(x.Text[:0], a.svc.Index(readyOnly))
+	x.Text = adminjson.AppendIndex(x.Text[:0], x.visible(a.svc.Index(readyOnly)))
 	return nil
 }

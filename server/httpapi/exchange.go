@@ -33,6 +33,7 @@ type call struct {
 	// disconnected reports that the client has disconnected, so that no reply is sent.
 	disconnected bool
 
+	admitted *admission      // nil without a guard
 	trace    *frontend.Trace // nil for most
 	model    string
 	id       string
@@ -61,6 +62,7 @@ func (x *exchange) end() {
 	if x.resp != nil {
 		x.resp.Release()
 	}
+	x.endAdmission()
 	x.call = call{}
 }
 

@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"net/url"
 
+	"triton/server/access/right"
 	"triton/server/http1"
 )
 
 // health answers with a status alone, or with the reasons if the query asks for them.
 func (a *api) health(x *exchange, good bool) error {
 	verbose := a.opts.Readiness != nil && x.verbose()
+	if verbose && x.admitted != nil && x.admitted.Filters(right.Index) {
+		verbose = false // the reasons name models that the caller may not see
+	}
 	exiting := a.svc.Exiting()
 	switch {
 	case exiting && !verbose:

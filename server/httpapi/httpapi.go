@@ -13,6 +13,7 @@ import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
+	"triton/server/access"
 	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
@@ -39,6 +40,10 @@ type Options struct {
 	Logs    *log.Sink
 	// Restricted says which endpoints need a secret header.
 	Restricted restricted.Rules
+	// Guard decides who may do what; nil: everybody may do everything.
+	Guard *access.Guard
+	// Data refuses the calls that a port for control serves.
+	Data bool
 	// Forward matches the names of headers that become request parameters; nil: none.
 	Forward *regexp.Regexp
 	// Origins are the web origins that browsers may call from, "*" for all. Without origins

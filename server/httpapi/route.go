@@ -38,6 +38,7 @@ const (
 	trafficPromote
 	trafficRollback
 	fleetState
+	endpointCount
 )
 
 // route is a parsed path.

@@ -22,7 +22,7 @@ func (a *api) serve(x *exchange) {
 		return
 	}
 	x.model = r.model
-	if a.cors(x, &r) || !x.permits(r.to) {
+	if a.cors(x, &r) || !x.permits(r.to) || !x.admit(&r) {
 		return
 	}
 	switch r.to {

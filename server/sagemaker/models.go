@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"triton/pkg/status"
@@ -20,6 +21,11 @@ func (h *handler) models(x *http1.Exchange, name string, invoke bool) {
 		h.invoke(x, name)
 		return
 	}
+	entry, ok := h.admit(x)
+	if !ok {
+		return
+	}
+	defer func() { entry.End(strconv.Itoa(x.Status), "") }()
 	if need := h.Restricted.Needs(restricted.ModelRepository); need != nil && !need.Allows(x.Get(strings.ToLower(need.Name))) {
 		refuse(x, http.StatusForbidden, fmt.Errorf("This API is restricted, expecting header '%s'", need.Name)) //nolint:staticcheck // Triton's text
 		return
@@ -92,6 +98,9 @@ func appendModel(b []byte, name string, m loaded) []byte {
 // invoke runs an inference with a model that was loaded.
 func (h *handler) invoke(x *http1.Exchange, name string) {
 	m, ok := h.find(name)
+	if !ok && !h.admitUnknown(x, name) {
+		return
+	}
 	if !ok {
 		empty(x, http.StatusNotFound)
 		return

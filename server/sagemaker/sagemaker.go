@@ -13,6 +13,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/pkg/tritonjson"
+	"triton/server/access"
 	"triton/server/contenttype"
 	"triton/server/http1"
 	"triton/server/infer"
@@ -49,6 +50,10 @@ type Options struct {
 	InferenceType string
 	// Restricted says which calls need a secret header.
 	Restricted restricted.Rules
+	// Guard decides who may do what; nil: everybody may do everything.
+	Guard *access.Guard
+	// Data refuses the calls that a port for control serves.
+	Data bool
 	// MaxInput bounds the body of a load, in bytes; 0 is 1 MiB.
 	MaxInput int64
 	Log      *slog.Logger

@@ -13,7 +13,7 @@ import (
 // warnings are for the console.
 func (o *options) finish() (warnings []string, err error) {
 	for _, step := range []func() error{
-		o.finishModels, o.finishFrontends, o.finishPlatforms, o.finishMetrics, o.finishTracing,
+		o.finishModels, o.finishFrontends, o.finishPlatforms, o.finishAccess, o.finishMetrics, o.finishTracing,
 		o.finishBackends, o.finishCache, o.finishMachine, o.finishDeprecated,
 	} {
 		if err := step(); err != nil {

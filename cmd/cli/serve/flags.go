@@ -44,6 +44,7 @@ func newOptions(p process.Process, set *pflag.FlagSet) *options {
 	o.bindHTTP(t)
 	o.bindGRPC(t)
 	o.bindPlatforms(t)
+	o.bindAccess(t)
 	o.bindMetrics(t)
 	o.bindBackends(t)
 	o.bindMachine(t)

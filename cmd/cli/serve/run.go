@@ -36,6 +36,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	defer sink.Close()
 	opts := o.Options
 	opts.Version, opts.Log, opts.Logs = p.Version, sink.Logger(), sink
+	opts.Guard.Audit.Stderr = p.Stderr
 	if o.access {
 		opts.Access = opts.Log
 	}

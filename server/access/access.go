@@ -1,0 +1,228 @@
+// Package access is the one place that decides who may do what, for all protocols: it proves
+// the identity of callers, asks the policy for their rights, slows down those that guess, and
+// records what they do. Frontends ask it once for each call, and once for each request of a
+// stream. A nil Guard admits everything.
+package access
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"triton/server/access/audit"
+	"triton/server/access/damping"
+	"triton/server/access/policy"
+	"triton/server/access/right"
+	"triton/server/access/token"
+)
+
+// Guard decides.
+type Guard struct {
+	opts    Options
+	log     *slog.Logger
+	now     func() time.Time
+	rules   atomic.Pointer[rules]
+	tokens  *token.Verifier // nil: there are none
+	damping *damping.Table
+	audit   *audit.Log // nil: there is none
+
+	// Used by Reload.
+	stamps [2]stamp
+	loaded bool
+
+	admitted, unauthenticated, denied, delayed, unrecorded, reloadFailures atomic.Int64
+}
+
+// Caller is what the transport knows about a caller.
+type Caller struct {
+	Protocol string
+	// Address is the address of the other end, as "host:port"; empty for unix sockets.
+	Address string
+	// Authorization and Key are the headers Authorization and X-API-Key.
+	Authorization, Key string
+	// Peer is who the connection proves; nil: nobody.
+	Peer *policy.Principal
+}
+
+// Call is what a caller wants.
+type Call struct {
+	Action  right.Action
+	Method  string // for the audit log
+	Model   string // empty: none, or all that the caller may see
+	Version string
+}
+
+// Session is a caller whose identity was checked. The zero value is that of a server without
+// guard, which may do everything.
+type Session struct {
+	guard      *Guard
+	caller     Caller
+	who        *policy.Principal
+	expires    time.Time
+	generation uint64
+}
+
+// Errors that are the same for all callers.
+var (
+	errNobody     = &Refusal{kind: unauthenticated, Msg: "this call needs credentials: send an API key or a token in the header Authorization or X-API-Key"}
+	errCredential = &Refusal{kind: unauthenticated, wrong: true, Msg: "the credentials are not valid"}
+	errDenied     = &Refusal{kind: denied, Msg: "this call is not permitted"}
+	errUnrecorded = &Refusal{kind: unrecorded, Msg: "the call cannot be recorded in the audit log; try again later"}
+)
+
+// anonymous is everybody without proof.
+var anonymous = policy.NewPrincipal(policy.Anonymous)
+
+// Begin proves the identity of a caller. Wrong credentials are refused; missing ones make the
+// caller anonymous. An action that is open to all needs no proof. A caller that has no right at
+// all to the call's action is refused too, so that nothing of the call need be read. The model
+// of the call may not be known yet.
+func (g *Guard) Begin(ctx context.Context, c Caller, call *Call) (Session, *Refusal) {
+	if g == nil {
+		return Session{}, nil
+	}
+	r := g.rules.Load()
+	s := Session{guard: g, caller: c, who: anonymous, generation: r.generation}
+	if r.policy == nil || r.policy.Open(call.Action) {
+		if c.Peer != nil {
+			s.who = c.Peer
+		}
+		return s, nil
+	}
+	refusal := s.prove(ctx, r)
+	if refusal == nil {
+		refusal = s.decide(r, call.Action, "", "")
+	}
+	if refusal != nil {
+		s.refused(call, refusal)
+	}
+	return s, refusal
+}
+
+// prove sets the principal. Credentials in headers come before those of the connection.
+func (s *Session) prove(ctx context.Context, r *rules) *Refusal {
+	s.expires = time.Time{}
+	scheme, credential, _ := strings.Cut(s.caller.Authorization, " ")
+	switch {
+	case s.caller.Key != "":
+		credential = s.caller.Key
+	case s.caller.Authorization == "" && s.caller.Peer != nil:
+		s.who = s.caller.Peer
+		return nil
+	case s.caller.Authorization == "":
+		s.who = anonymous
+		return nil
+	case !strings.EqualFold(scheme, "bearer"):
+		credential = ""
+	}
+	return s.credential(ctx, r, strings.TrimSpace(credential))
+}
+
+// credential finds the principal of an API key or a token.
+func (s *Session) credential(ctx context.Context, r *rules, text string) *Refusal {
+	g, now, ok := s.guard, s.guard.now(), false
+	s.who = anonymous
+	if r.keys != nil {
+		var who *policy.Principal
+		if who, s.expires, ok = r.keys.Find(text, now); ok {
+			s.who = who
+			return nil
+		}
+	}
+	if g.tokens != nil {
+		var who *policy.Principal
+		if who, s.expires, ok = g.tokens.Known(text); ok {
+			s.who = who
+			return nil
+		}
+	}
+	// Known credentials are not slowed down, so that nobody who shares an address with a
+	// guesser is locked out. What follows costs the checking of a signature.
+	from := address(s.caller.Address)
+	if wait := g.damping.Wait(from, now); wait > 0 {
+		return &Refusal{kind: delayed, Msg: "too many wrong credentials from this address; try again later", RetryAfter: wait}
+	}
+	if g.tokens != nil && strings.Count(text, ".") == 2 {
+		who, expires, err := g.tokens.Verify(ctx, text)
+		if err == nil {
+			s.who, s.expires = who, expires
+			return nil
+		}
+		g.damping.Failed(from, now)
+		return &Refusal{kind: unauthenticated, wrong: true, Msg: err.Error()}
+	}
+	g.damping.Failed(from, now)
+	return errCredential
+}
+
+// address returns the address of a caller; none for unix sockets.
+func address(text string) netip.Addr {
+	a, _ := netip.ParseAddrPort(text)
+	return a.Addr()
+}
+
+// check decides about a call. A session that lasts proves its identity again when its
+// credentials have expired, or the rules have changed.
+func (s *Session) check(ctx context.Context, c *Call) *Refusal {
+	g := s.guard
+	r := g.rules.Load()
+	if r.policy == nil || r.policy.Open(c.Action) {
+		return nil
+	}
+	if s.generation != r.generation || !s.expires.IsZero() && !g.now().Before(s.expires) {
+		s.generation = r.generation
+		if refusal := s.prove(ctx, r); refusal != nil {
+			return refusal
+		}
+	}
+	return s.decide(r, c.Action, c.Model, c.Version)
+}
+
+// decide asks the policy.
+func (s *Session) decide(r *rules, a right.Action, model, version string) *Refusal {
+	switch {
+	case r.policy.Allows(s.who, a, model, version):
+		return nil
+	case s.who == anonymous:
+		return errNobody
+	}
+	return errDenied
+}
+
+// May reports whether the caller has a right, as of now. Lists of models are filtered with it.
+func (s *Session) May(a right.Action, model, version string) bool {
+	if s.guard == nil {
+		return true
+	}
+	p := s.guard.rules.Load().policy
+	return p == nil || p.Allows(s.who, a, model, version)
+}
+
+// Filters reports whether a list must be filtered with May, because the caller has a right for
+// some models only.
+func (s *Session) Filters(a right.Action) bool {
+	if s.guard == nil {
+		return false
+	}
+	p := s.guard.rules.Load().policy
+	return p != nil && !p.AllowsAll(s.who, a)
+}
+
+// Principal returns the caller's name; empty without a guard.
+func (s *Session) Principal() string {
+	if s.who == nil {
+		return ""
+	}
+	return s.who.Name
+}
+
+// Close ends the audit log. No call may be in flight.
+func (g *Guard) Close() error {
+	if g == nil || g.audit == nil {
+		return nil
+	}
+	return g.audit.Close()
+}

@@ -1,0 +1,177 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, o Options) *Log {
+	t.Helper()
+	o.Log = slog.New(slog.DiscardHandler)
+	l, err := Open(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func record(t *testing.T, l *Log, r Record) {
+	t.Helper()
+	s, ok := l.Reserve()
+	require.True(t, ok)
+	s.Commit(&r)
+}
+
+func lines(t *testing.T, file string) (all []map[string]any) {
+	t.Helper()
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var m map[string]any
+		require.NoError(t, json.Unmarshal(s.Bytes(), &m), s.Text())
+		all = append(all, m)
+	}
+	return all
+}
+
+// TestForgery: no text of a caller makes a line of its own or another field.
+func TestForgery(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit")
+	l := open(t, Options{File: file})
+	texts := []string{
+		"a\n{\"principal\":\"key:root\"}", "a\r\nb", `","result":"allowed`, "\x00\x1b[2J", "\u2028\u2029", "\xff\xfe", strings.Repeat("x", 1<<20), `\`, "é世",
+	}
+	for _, text := range texts {
+		record(t, l, Record{Time: time.Unix(0, 0), Principal: text, Source: text, Method: text, Model: text, Version: text, ID: text, Result: "denied"})
+	}
+	require.NoError(t, l.Close())
+	got := lines(t, file)
+	require.Len(t, got, len(texts))
+	for i, m := range got {
+		require.Equal(t, "denied", m["result"])
+		require.Equal(t, m["principal"], m["model"])
+		require.LessOrEqual(t, len(m["id"].(string)), 3*maxField, i)
+	}
+	require.Equal(t, texts[0], got[0]["principal"])
+}
+
+// blocked is a disk that does not answer.
+type blocked struct {
+	until chan struct{}
+	mu    sync.Mutex
+	buf   bytes.Buffer
+}
+
+func (b *blocked) Write(p []byte) (int, error) {
+	<-b.until
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// TestNeverBlocks: with a disk that hangs, calls go on without a record, or are refused.
+func TestNeverBlocks(t *testing.T) {
+	t.Parallel()
+	for _, required := range []bool{false, true} {
+		disk := &blocked{until: make(chan struct{})}
+		l := open(t, Options{File: "stderr", Stderr: disk, Queue: 4, Required: required})
+		admitted := 0
+		for range 10 {
+			s, ok := l.Reserve()
+			if ok {
+				admitted++
+			}
+			s.Commit(&Record{Result: "allowed"})
+		}
+		if required {
+			require.Equal(t, 4, admitted)
+			require.Zero(t, l.Dropped())
+		} else {
+			require.Equal(t, 10, admitted)
+			require.EqualValues(t, 6, l.Dropped())
+		}
+		close(disk.until)
+		require.NoError(t, l.Close())
+		require.Equal(t, 4, strings.Count(disk.buf.String(), "\n"))
+	}
+}
+
+// TestRequired refuses calls while the file cannot be written and loses none of those admitted.
+func TestRequired(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "sub")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	file := filepath.Join(dir, "audit")
+	l := open(t, Options{File: file, Required: true})
+	record(t, l, Record{ID: "1"})
+	require.Eventually(t, func() bool { return len(lines(t, file)) == 1 }, time.Minute, time.Millisecond)
+	require.NoError(t, os.RemoveAll(dir)) // the file cannot be opened again
+	record(t, l, Record{ID: "2"})
+	require.Eventually(t, func() bool { _, ok := l.Reserve(); return !ok }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.Eventually(t, func() bool { return l.ok() }, time.Minute, time.Millisecond)
+	record(t, l, Record{ID: "3"})
+	require.NoError(t, l.Close())
+	got := lines(t, file)
+	require.Len(t, got, 2)
+	require.Equal(t, "2", got[0]["id"])
+	require.Equal(t, "3", got[1]["id"])
+	require.Zero(t, l.Dropped())
+}
+
+func (l *Log) ok() bool { return !l.failing.Load() }
+
+// TestRotation renames a file that is too large, and opens one anew that another program has
+// renamed.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit")
+	l := open(t, Options{File: file, MaxBytes: 500})
+	for i := range 20 {
+		record(t, l, Record{ID: strings.Repeat("i", i+1)})
+		require.Eventually(t, func() bool { return l.reserved.Load() == 0 }, time.Minute, time.Millisecond)
+	}
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.LessOrEqual(t, info.Size(), int64(500))
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.NotEmpty(t, lines(t, file+".1"))
+
+	require.NoError(t, os.Rename(file, file+".moved"))
+	record(t, l, Record{ID: "new"})
+	require.NoError(t, l.Close())
+	got := lines(t, file)
+	require.Len(t, got, 1)
+	require.Equal(t, "new", got[0]["id"])
+}
+
+// TestLate: a call that ends after the log is closed does no harm.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	l := open(t, Options{File: filepath.Join(t.TempDir(), "audit")})
+	s, ok := l.Reserve()
+	require.True(t, ok)
+	require.NoError(t, l.Close())
+	s.Commit(&Record{})
+	s.Commit(&Record{})
+}
+
+func TestUnwritable(t *testing.T) {
+	t.Parallel()
+	_, err := Open(Options{File: filepath.Join(t.TempDir(), "none", "audit")})
+	require.Error(t, err)
+}

@@ -1,0 +1,53 @@
+// Package httpguard asks package access about HTTP requests, for all frontends that have them.
+package httpguard
+
+import (
+	"triton/pkg/tritonjson"
+	"triton/server/access"
+	"triton/server/access/identity"
+	"triton/server/http1"
+)
+
+// Caller returns what a request says about its caller.
+func Caller(x *http1.Exchange) access.Caller {
+	c := access.Caller{Protocol: "http", Authorization: x.Get("authorization"), Key: x.Get("x-api-key")}
+	if conn := x.Conn(); conn != nil {
+		c.Peer = identity.Of(conn)
+		if conn.RemoteAddr().Network() != "unix" {
+			c.Address = x.RemoteAddr()
+		}
+		return c
+	}
+	c.Address = x.RemoteAddr()
+	if state := x.TLS(); state != nil {
+		c.Peer = identity.OfTLS(state)
+	}
+	return c
+}
+
+// Admit decides about a request. A refusal is the reply already, which the caller sends. A nil
+// guard admits everything.
+func Admit(g *access.Guard, x *http1.Exchange, c access.Call) (s access.Session, e access.Entry, ok bool) {
+	if g == nil {
+		return s, e, true
+	}
+	c.Method = x.Method + " " + x.Path
+	s, refusal := g.Begin(x.Context, Caller(x), &c)
+	if refusal == nil {
+		e, refusal = s.Admit(x.Context, &c)
+	}
+	if refusal != nil {
+		refuse(x, refusal)
+		return s, e, false
+	}
+	return s, e, true
+}
+
+// refuse makes the reply a refusal.
+func refuse(x *http1.Exchange, r *access.Refusal) {
+	if name, value := r.Header(); name != "" {
+		x.Extra = append(x.Extra, http1.Field{Name: name, Value: value})
+	}
+	x.Status, x.ContentType = r.HTTP(), http1.JSON
+	x.Text = append(tritonjson.AppendString(append(x.Text[:0], `{"error":`...), r.Msg), '}')
+}

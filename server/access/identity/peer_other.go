@@ -1,0 +1,13 @@
+//go:build !linux && !darwin
+
+package identity
+
+import (
+	"errors"
+	"net"
+
+	"triton/server/access/policy"
+)
+
+// peerOf returns an error: this system is not asked for the peer.
+func peerOf(*net.UnixConn) (*policy.Principal, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,211 @@
+package grpcapi
+
+import (
+	"context"
+	"net"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/kserve/rpc"
+	"triton/server/access"
+	"triton/server/access/identity"
+	"triton/server/access/policy"
+	"triton/server/access/right"
+	"triton/server/frontend"
+	"triton/server/infer"
+	"triton/server/shm"
+)
+
+// actions are the rights that the calls need. A call without an entry is refused.
+var actions = map[string]right.Action{
+	"/" + rpc.Service + "/ServerLive":                                right.Health,
+	"/" + rpc.Service + "/ServerReady":                               right.Health,
+	"/" + rpc.Service + "/ModelReady":                                right.Ready,
+	"/" + rpc.Service + "/ServerMetadata":                            right.Metadata,
+	"/" + rpc.Service + "/ModelMetadata":                             right.Metadata,
+	"/" + rpc.Service + "/ModelInfer":                                right.Infer,
+	"/" + rpc.Service + "/ModelStreamInfer":                          right.Infer,
+	"/" + rpc.Service + "/ModelConfig":                               right.Config,
+	"/" + rpc.Service + "/ModelStatistics":                           right.Statistics,
+	"/" + rpc.Service + "/RepositoryIndex":                           right.Index,
+	"/" + rpc.Service + "/RepositoryModelLoad":                       right.Load,
+	"/" + rpc.Service + "/RepositoryModelUnload":                     right.Load,
+	"/" + rpc.Service + "/SystemSharedMemoryStatus":                  right.SharedMemory,
+	"/" + rpc.Service + "/SystemSharedMemoryRegister":                right.SharedMemory,
+	"/" + rpc.Service + "/SystemSharedMemoryUnregister":              right.SharedMemory,
+	"/" + rpc.Service + "/CudaSharedMemoryStatus":                    right.SharedMemory,
+	"/" + rpc.Service + "/CudaSharedMemoryRegister":                  right.SharedMemory,
+	"/" + rpc.Service + "/CudaSharedMemoryUnregister":                right.SharedMemory,
+	"/" + rpc.Service + "/TraceSetting":                              right.Settings,
+	"/" + rpc.Service + "/LogSettings":                               right.Settings,
+	grpc_health_v1.Health_Check_FullMethodName:                       right.Health,
+	grpc_health_v1.Health_List_FullMethodName:                        right.Health,
+	grpc_health_v1.Health_Watch_FullMethodName:                       right.Health,
+	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      right.Metadata,
+	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": right.Metadata,
+}
+
+// admission is a call whose caller was checked.
+type admission struct {
+	access.Session
+	call    access.Call
+	refusal *access.Refusal
+}
+
+type admissionKey struct{}
+
+// admissionOf returns the admission of a call; nil without a guard.
+func admissionOf(ctx context.Context) *admission {
+	a, _ := ctx.Value(admissionKey{}).(*admission)
+	return a
+}
+
+// guards reports whether calls need to be checked at all.
+func (o *Options) guards() bool { return o.Guard != nil || o.Data }
+
+// begin checks the caller of a call, before any message is read.
+func (o *Options) begin(ctx context.Context, method string) *admission {
+	a := &admission{call: access.Call{Action: actions[method], Method: method}}
+	if o.Data && a.call.Action.Control() {
+		a.refusal = access.Elsewhere
+		return a
+	}
+	a.Session, a.refusal = o.Guard.Begin(ctx, callerOf(ctx), &a.call)
+	return a
+}
+
+// callerOf returns what a call says about its caller.
+func callerOf(ctx context.Context) access.Caller {
+	c := access.Caller{Protocol: "grpc"}
+	if v := metadata.ValueFromIncomingContext(ctx, "authorization"); len(v) > 0 {
+		c.Authorization = v[0]
+	}
+	if v := metadata.ValueFromIncomingContext(ctx, "x-api-key"); len(v) > 0 {
+		c.Key = v[0]
+	}
+	if p, ok := peer.FromContext(ctx); ok {
+		if p.Addr.Network() != "unix" {
+			c.Address = p.Addr.String()
+		}
+		if a, ok := p.AuthInfo.(*connBudget); ok {
+			c.Peer = a.peer
+		}
+	}
+	return c
+}
+
+// connectionPeer returns who a connection proves after its handshake; nil: nobody.
+func connectionPeer(raw net.Conn, info credentials.AuthInfo) *policy.Principal {
+	if t, ok := info.(credentials.TLSInfo); ok {
+		return identity.OfTLS(&t.State)
+	}
+	return identity.Of(raw)
+}
+
+// admit decides about a call once its model is known.
+func (a *admission) admit(ctx context.Context, model, version string) (access.Entry, error) {
+	c := a.call
+	c.Model, c.Version = model, version
+	entry, refusal := a.Admit(ctx, &c)
+	if refusal != nil {
+		return entry, refusal
+	}
+	return entry, nil
+}
+
+// admitMessage is admit for the message of a call that is no inference.
+func (a *admission) admitMessage(ctx context.Context, req any) (access.Entry, error) {
+	if a.refusal != nil {
+		return access.Entry{}, a.refusal
+	}
+	model, version := modelOfMessage(req)
+	if h, ok := req.(*grpc_health_v1.HealthCheckRequest); ok {
+		if model, version, ok = modelOf(h.GetService()); ok {
+			return a.admitHealth(ctx, model, version)
+		}
+	}
+	return a.admit(ctx, model, version)
+}
+
+// admitHealth decides about a health check of one model.
+func (a *admission) admitHealth(ctx context.Context, model, version string) (access.Entry, error) {
+	b := *a
+	b.call.Action = right.Ready
+	if b.Session, b.refusal = a.Again(ctx, &b.call); b.refusal != nil {
+		return access.Entry{}, b.refusal
+	}
+	return b.admit(ctx, model, version)
+}
+
+// modelOfMessage returns the model that a message is about.
+func modelOfMessage(req any) (model, version string) {
+	switch r := req.(type) {
+	case *inferencepb.TraceSettingRequest: // the right is one for the whole server
+		return r.GetModelName(), ""
+	case *inferencepb.SystemSharedMemoryStatusRequest, *inferencepb.SystemSharedMemoryRegisterRequest, *inferencepb.SystemSharedMemoryUnregisterRequest,
+		*inferencepb.CudaSharedMemoryStatusRequest, *inferencepb.CudaSharedMemoryRegisterRequest, *inferencepb.CudaSharedMemoryUnregisterRequest:
+		return "", "" // its name is that of a region
+	case interface{ GetModelName() string }:
+		return r.GetModelName(), ""
+	case interface {
+		GetName() string
+		GetVersion() string
+	}:
+		return r.GetName(), r.GetVersion()
+	}
+	return "", ""
+}
+
+// refused returns the status of a refusal.
+func refused(r *access.Refusal) error { return grpcstatus.Error(r.GRPC(), r.Msg) }
+
+// noRegions is the shared memory of callers that may not use any.
+var noRegions = shm.New(shm.Options{})
+
+// regionsOf returns the shared memory that the requests of a call may name.
+func (s *service) regionsOf(a *admission) *shm.Manager {
+	if a == nil || a.May(right.SharedMemory, "", "") {
+		return s.opts.Regions
+	}
+	return noRegions
+}
+
+// endStatus is the status of a call in the audit log.
+func endStatus(err error) string {
+	if err == nil {
+		return codes.OK.String()
+	}
+	return grpcstatus.Code(err).String()
+}
+
+// admitRequest decides about one request of an inference call. The entry is to be ended.
+func (a *admission) admitRequest(ctx context.Context, r *infer.Request) (access.Entry, error) {
+	if a == nil {
+		return access.Entry{}, nil
+	}
+	return a.admit(ctx, r.ModelName, r.ModelVersion)
+}
+
+// visible removes the models of a list that the caller may not see.
+func visible(ctx context.Context, list *inferencepb.RepositoryIndexResponse) *inferencepb.RepositoryIndexResponse {
+	a := admissionOf(ctx)
+	if a == nil || !a.Filters(right.Index) {
+		return list
+	}
+	return frontend.FilterIndex(list, func(model, version string) bool { return a.May(right.Index, model, version) })
+}
+
+// visibleStatistics removes the statistics that the caller may not see.
+func visibleStatistics(ctx context.Context, s *inferencepb.ModelStatisticsResponse) *inferencepb.ModelStatisticsResponse {
+	a := admissionOf(ctx)
+	if a == nil || !a.Filters(right.Statistics) {
+		return s
+	}
+	return frontend.FilterStatistics(s, func(model, version string) bool { return a.May(right.Statistics, model, version) })
+}

@@ -1,0 +1,194 @@
+package grpcapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"triton/pkg/inferencepb"
+	"triton/pkg/tensor"
+	"triton/server/access"
+	"triton/server/access/apikey"
+	"triton/server/access/right"
+	"triton/server/grpcapi"
+)
+
+// wanted are the rights that the calls need, written down apart from the code. TestRights fails
+// for a call that is missing here.
+var wanted = map[string]right.Action{
+	"ServerLive": right.Health, "ServerReady": right.Health, "Check": right.Health, "Watch": right.Health, "List": right.Health,
+	"ModelReady": right.Ready, "ServerMetadata": right.Metadata, "ModelMetadata": right.Metadata, "ServerReflectionInfo": right.Metadata,
+	"ModelInfer": right.Infer, "ModelStreamInfer": right.Infer, "ModelConfig": right.Config, "ModelStatistics": right.Statistics,
+	"RepositoryIndex": right.Index, "RepositoryModelLoad": right.Load, "RepositoryModelUnload": right.Load,
+	"SystemSharedMemoryStatus": right.SharedMemory, "SystemSharedMemoryRegister": right.SharedMemory, "SystemSharedMemoryUnregister": right.SharedMemory,
+	"CudaSharedMemoryStatus": right.SharedMemory, "CudaSharedMemoryRegister": right.SharedMemory, "CudaSharedMemoryUnregister": right.SharedMemory,
+	"TraceSetting": right.Settings, "LogSettings": right.Settings,
+}
+
+// method is a call of a server.
+type method struct {
+	name   string // full
+	action right.Action
+	stream bool
+	input  protoreflect.MessageType
+	model  protoreflect.FieldDescriptor // of the message; nil: none
+}
+
+// methodsOf returns all calls of the server that o configures.
+func methodsOf(t *testing.T, o grpcapi.Options) (all []method) {
+	t.Helper()
+	server := grpc.NewServer(grpcapi.ServerOptions(o)...)
+	defer server.Stop()
+	grpcapi.Register(server, newStub(), o)
+	for service, info := range server.GetServiceInfo() {
+		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+		require.NoError(t, err)
+		described := d.(protoreflect.ServiceDescriptor).Methods()
+		require.Equal(t, described.Len(), len(info.Methods), service)
+		for i := range described.Len() {
+			m := described.Get(i)
+			action, known := wanted[string(m.Name())]
+			require.True(t, known, "%s.%s is not in the table: decide who may call it", service, m.Name())
+			input, err := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
+			require.NoError(t, err)
+			call := method{"/" + service + "/" + string(m.Name()), action, m.IsStreamingClient() || m.IsStreamingServer(), input, nil}
+			if action.OfModel() {
+				if call.model = m.Input().Fields().ByName("model_name"); call.model == nil {
+					call.model = m.Input().Fields().ByName("name")
+				}
+			}
+			all = append(all, call)
+		}
+	}
+	require.GreaterOrEqual(t, len(all), len(wanted))
+	return all
+}
+
+// code makes a call about a model and returns the code of its status; a stream reports errors of
+// single requests in messages.
+func (m *method) code(ctx context.Context, cc *grpc.ClientConn, model string) (codes.Code, string) {
+	in := m.input.New()
+	if m.model != nil {
+		in.Set(m.model, protoreflect.ValueOfString(model))
+	}
+	if !m.stream {
+		var out proto.Message = &grpc_health_v1.HealthCheckResponse{} // its fields do not matter
+		err := cc.Invoke(ctx, m.name, in.Interface(), out)
+		return grpcstatus.Code(err), grpcstatus.Convert(err).Message()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, m.name)
+	if err == nil {
+		_ = s.SendMsg(in.Interface())
+		_ = s.CloseSend()
+		answer := &inferencepb.ModelStreamInferResponse{}
+		if err = s.RecvMsg(answer); errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if text := answer.GetErrorMessage(); strings.HasSuffix(text, "not permitted") {
+			return codes.PermissionDenied, text
+		}
+	}
+	return grpcstatus.Code(err), grpcstatus.Convert(err).Message()
+}
+
+func guarded(t *testing.T) (*access.Guard, map[string]string) {
+	t.Helper()
+	keys, rules, entries := map[string]string{}, "rules:\n- {who: ['key:all'], allow: ['*'], models: ['*']}\n", []apikey.Entry(nil)
+	add := func(owner string) {
+		key, e, err := apikey.New(owner, time.Now(), time.Time{})
+		require.NoError(t, err)
+		keys[owner], entries = key, append(entries, e)
+	}
+	add("all")
+	add("none")
+	for _, a := range right.All() {
+		add(a.String())
+		models := ""
+		if a.OfModel() {
+			models = ", models: [echo]"
+		}
+		rules += fmt.Sprintf("- {who: ['key:%s'], allow: [%s]%s}\n", a, a, models)
+	}
+	dir := t.TempDir()
+	o := access.Options{Policy: filepath.Join(dir, "policy"), Keys: filepath.Join(dir, "keys")}
+	require.NoError(t, os.WriteFile(o.Policy, []byte(rules), 0o600))
+	require.NoError(t, os.WriteFile(o.Keys, apikey.Format(entries), 0o600))
+	g, err := access.New(o, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	return g, keys
+}
+
+// TestRights makes every call as every kind of caller: without a key, with a key for nothing,
+// with each right alone, and with all, for a model that it may use, another, and one that does
+// not exist.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	guard, keys := guarded(t)
+	s := newStub()
+	cc := serve(t, s, s, func(o *grpcapi.Options) { o.Guard = guard })
+	for _, m := range methodsOf(t, grpcapi.Default(tensor.NewPool())) {
+		models := []string{"echo"}
+		if m.model != nil {
+			models = append(models, "two", "missing")
+		}
+		open := m.action == right.Health
+		for _, model := range models {
+			if !open {
+				code, text := m.code(t.Context(), cc, model)
+				require.Equal(t, codes.Unauthenticated, code, "%s %s", m.name, model)
+				require.NotContains(t, text, model)
+				code, _ = m.code(withMetadata(t.Context(), "x-api-key", "wrong"), cc, model)
+				require.Equal(t, codes.Unauthenticated, code, "%s %s", m.name, model)
+			}
+			for owner, key := range keys {
+				want := open || owner == "all" || owner == m.action.String() && (!m.action.OfModel() || model == "echo")
+				code, text := m.code(withMetadata(t.Context(), "authorization", "Bearer "+key), cc, model)
+				require.NotEqual(t, codes.Unauthenticated, code, text)
+				require.Equal(t, want, code != codes.PermissionDenied, "%s %s as %s: %s %s", m.name, model, owner, code, text)
+				if !want {
+					require.Equal(t, "this call is not permitted", text)
+				}
+			}
+		}
+	}
+	health := grpc_health_v1.NewHealthClient(cc)
+	_, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "models/echo"})
+	require.Equal(t, codes.Unauthenticated, grpcstatus.Code(err), "the readiness of a model says that it exists")
+	_, err = health.Check(withMetadata(t.Context(), "x-api-key", keys["ready"]), &grpc_health_v1.HealthCheckRequest{Service: "models/echo"})
+	require.NoError(t, err)
+	_, err = health.Check(withMetadata(t.Context(), "x-api-key", keys["ready"]), &grpc_health_v1.HealthCheckRequest{Service: "models/two"})
+	require.Equal(t, codes.PermissionDenied, grpcstatus.Code(err))
+	watch, err := health.Watch(withMetadata(t.Context(), "x-api-key", keys["infer"]), &grpc_health_v1.HealthCheckRequest{Service: "models/echo"})
+	require.NoError(t, err)
+	_, err = watch.Recv()
+	require.Equal(t, codes.PermissionDenied, grpcstatus.Code(err))
+}
+
+// TestControlElsewhere refuses the calls for operation where another port serves them.
+func TestControlElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newStub()
+	cc := serve(t, s, s, func(o *grpcapi.Options) { o.Data = true })
+	for _, m := range methodsOf(t, grpcapi.Default(tensor.NewPool())) {
+		code, _ := m.code(t.Context(), cc, "echo")
+		require.Equal(t, m.action.Control(), code == codes.PermissionDenied, m.name)
+	}
+}

@@ -1,0 +1,41 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triton/server/access"
+)
+
+var (
+	accessCalls = prometheus.NewDesc("triton_access_calls_total",
+		"Number of calls by what the rules of access say: allowed, unauthenticated, denied, delayed for wrong credentials, unrecorded because the audit log is full",
+		[]string{"result"}, nil)
+	accessReloads = prometheus.NewDesc("triton_access_reload_failures_total", "Number of readings of the access policy and API keys that found mistakes", nil, nil)
+	accessKeys    = prometheus.NewDesc("triton_access_jwt_keys_failures_total", "Number of failed readings of the keys for tokens", nil, nil)
+	auditDropped  = prometheus.NewDesc("triton_audit_dropped_total", "Number of calls that are missing in the audit log", nil, nil)
+)
+
+// accessMetrics collects the metrics of a guard.
+type accessMetrics struct{ *access.Guard }
+
+// Describe implements prometheus.Collector.
+func (accessMetrics) Describe(to chan<- *prometheus.Desc) {
+	to <- accessCalls
+	to <- accessReloads
+	to <- accessKeys
+	to <- auditDropped
+}
+
+// Collect implements prometheus.Collector.
+func (m accessMetrics) Collect(to chan<- prometheus.Metric) {
+	c := m.Counts()
+	for _, r := range []struct {
+		result string
+		n      int64
+	}{{"allowed", c.Admitted}, {"unauthenticated", c.Unauthenticated}, {"denied", c.Denied}, {"delayed", c.Delayed}, {"unrecorded", c.Unrecorded}} {
+		to <- prometheus.MustNewConstMetric(accessCalls, prometheus.CounterValue, float64(r.n), r.result)
+	}
+	to <- prometheus.MustNewConstMetric(accessReloads, prometheus.CounterValue, float64(c.ReloadFailures))
+	to <- prometheus.MustNewConstMetric(accessKeys, prometheus.CounterValue, float64(c.KeyFailures))
+	to <- prometheus.MustNewConstMetric(auditDropped, prometheus.CounterValue, float64(c.Dropped))
+}

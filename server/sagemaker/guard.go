@@ -1,0 +1,45 @@
+package sagemaker
+
+import (
+	"net/http"
+
+	"triton/server/access"
+	"triton/server/access/httpguard"
+	"triton/server/access/right"
+	"triton/server/http1"
+)
+
+// admit asks the guard about a call of a multi-model endpoint. A caller needs the right for all
+// models: a load says in its body only which model it is about. It sends the refusal.
+func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
+	action := right.Load
+	if x.Method == http.MethodGet {
+		action = right.Index
+	}
+	if h.Data {
+		refuse(x, http.StatusForbidden, access.Elsewhere)
+		return access.Entry{}, false
+	}
+	s, entry, ok := httpguard.Admit(h.Guard, x, access.Call{Action: action})
+	if ok && s.Filters(action) {
+		entry.End("denied", "")
+		refuse(x, http.StatusForbidden, access.Partial)
+		return entry, false
+	}
+	if !ok {
+		x.Send()
+	}
+	return entry, ok
+}
+
+// admitUnknown asks the guard about an inference with a model that the platform has not loaded,
+// so that only those who may infer learn that. The KServe API asks about models that it has.
+func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
+	_, entry, ok := httpguard.Admit(h.Guard, x, access.Call{Action: right.Infer, Model: name})
+	if !ok {
+		x.Send()
+		return false
+	}
+	entry.End("404", "")
+	return true
+}
