@@ -347,7 +347,7 @@ func TestSearchModes(t *testing.T) {
 	p = valid(t, "profile_models: a\nsearch_dimensions: threads")
 	assert.Contains(t, p.Notices, "search_dimensions are of search mode planned. Ignoring them.")
 	_, err := load(t, "profile_models: a\nsearch_dimensions: thread")
-	require.ErrorContains(t, err, `search_dimensions: "thread" is none of queue_delay, preferred_batch_size, threads, response_cache. Did you mean "threads"?`)
+	require.ErrorContains(t, err, `search_dimensions: "thread" is none of queue_delay, preferred_batch_size, threads, response_cache, length_buckets. Did you mean "threads"?`)
 	p = valid(t, "profile_models: [a, b]\nrun_config_search_mode: planned\ncost_curve: [c.json, 4@d.json]")
 	assert.Equal(t, []string{"c.json", "4@d.json"}, p.Search.CostCurve)
 	assert.Empty(t, p.Notices)
