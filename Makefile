@@ -260,6 +260,11 @@ bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, with NVIDI
 	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
 	$(ORACLE)/bin/python testdata/bench/bench.py $(FIGURES) --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
 
+.PHONY: analyze-spread
+analyze-spread: build onnxruntime ## `triton analyze` ten times on real models: the spread, and the same count each time; RUNS=3 for fewer
+	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
+	python3 testdata/bench/spread.py --triton bin/triton --models $(MODELS) --runs $(or $(RUNS),10)
+
 .PHONY: microbench
 microbench: ## Go benchmarks of the hot paths; COUNT=6 for benchstat
 	go test -run '^$$' -bench . -benchmem -benchtime 0.3s -count $(or $(COUNT),1) ./pkg/... ./server/... ./perf/...

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"triton/analyzer/footprint"
 	"triton/analyzer/footprint/device"
+	"triton/analyzer/scratch"
 	"triton/pkg/inferencepb"
 )
 
@@ -25,12 +25,13 @@ var (
 type run struct {
 	Config
 	Deps
-	model  *model
-	shared *inferencepb.ModelConfig // of all variants
-	meter  *device.Meter            // nil without GPUs
-	dir    string                   // of the temporary repositories
-	starts int
-	result *Result
+	model     *model
+	shared    *inferencepb.ModelConfig // of all variants
+	meter     *device.Meter            // nil without GPUs
+	dir       string                   // of the temporary repositories
+	removeDir func() error
+	starts    int
+	result    *Result
 }
 
 // Run analyzes a model. Its servers have ended when it returns. If the context
@@ -48,7 +49,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
 	if err := r.prepare(); err != nil {
 		return result, err
 	}
-	defer os.RemoveAll(r.dir)
+	defer func() { _ = r.removeDir() }() // the next analysis removes what is left
 	found, err := footprint.Run(ctx, r.Footprint, footprint.Deps{
 		Subject: r, Observe: func(e footprint.Event) { d.Observe(Step{e}) },
 	})
@@ -98,7 +99,7 @@ func (r *run) prepare() (err error) {
 			return err
 		}
 	}
-	r.dir, err = os.MkdirTemp(r.TempDir, "triton-analyze-")
+	r.dir, r.removeDir, err = scratch.New(r.TempDir, "triton-analyze-")
 	return err
 }
 

@@ -124,7 +124,10 @@ type Config struct {
 	MaxTrials int
 	// StopWhen ends a level when its confidence intervals are as narrow as these goals, instead
 	// of when three windows agree. The time limit is that of MaxTrials windows.
-	StopWhen     []Goal
+	StopWhen []Goal
+	// StopBelow ends a level with goals as soon as its throughput is below this with confidence, in
+	// inferences per second; 0: off.
+	StopBelow    float64
 	Percentile   float64       // of the latency that decides stability; 0 is the average
 	LatencyLimit time.Duration // 0: no limit
 

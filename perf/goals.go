@@ -163,6 +163,15 @@ func (r *run) look(l *Level, t *goalTrial, last bool) {
 	if limit := r.settings.LatencyLimit; limit > 0 && steady {
 		l.Stable = l.Stable || r.beyond(limit, t)
 	}
+	if r.settings.StopBelow > 0 && steady {
+		l.Stable = l.Stable || r.below(r.settings.StopBelow, l.Batch, t)
+	}
+}
+
+// below reports whether the throughput is less than the limit with confidence.
+func (r *run) below(limit float64, batch int, t *goalTrial) bool {
+	_, i := estimate(Goal{Figure: ThroughputFigure}, t.steady(), t.from(), t.to())
+	return i.Known() && i.High*float64(max(batch, 1)) < limit
 }
 
 // beyond reports whether the latency is above the limit with confidence.

@@ -3,6 +3,7 @@ package perf_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -291,6 +292,30 @@ func TestGoalsUnderALatencyLimit(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, rep.Failed[0].OverLimit)
 		require.Less(t, time.Since(begin), 2*time.Second)
+	})
+}
+
+// A level that is slower than another one with confidence need not be measured precisely.
+func TestGoalsBelowARival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for rival, precise := range map[float64]bool{300: false, 90: true} {
+			f := newFake(0)
+			r := rand.New(rand.NewPCG(1, 2))
+			f.latency = func(uint64) time.Duration { return time.Duration(5+10*r.Float64()) * time.Millisecond }
+			begin := time.Now()
+			rep, _, err := measure(t, f, func(c *perf.Config) {
+				c.StopWhen, c.StopBelow = []perf.Goal{{Figure: perf.ThroughputFigure, Width: 0.002}}, rival
+			})
+			require.NoError(t, err)
+			if precise {
+				require.Greater(t, time.Since(begin), 5*time.Second)
+				continue
+			}
+			require.True(t, rep.Levels[0].Stable)
+			require.Less(t, time.Since(begin), 2*time.Second)
+			require.InDelta(t, 100, rep.Levels[0].Throughput, 10)
+			require.Less(t, rep.Levels[0].ThroughputInterval.High, rival)
+		}
 	})
 }
 

@@ -24,6 +24,8 @@ func (c *Config) validate() error {
 		return errors.New("perf: intervals must be >= 0 and not all 0")
 	case c.Mode == FixedSchedule && (c.RequestCount != 0 || slices.Max(c.Batches) > 1):
 		return errors.New("perf: the data of a fixed schedule decides the number of requests, each with one step")
+	case c.StopBelow > 0 && len(c.StopWhen) == 0:
+		return errors.New("perf: StopBelow needs a goal in StopWhen")
 	case len(c.StopWhen) > 0 && (c.RequestCount > 0 || c.Mode.Once()):
 		return errors.New("perf: goals and a number of requests both say when a level ends")
 	case c.OutputMemory < 0:

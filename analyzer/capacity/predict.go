@@ -1,12 +1,10 @@
 package capacity
 
 import (
-	"encoding/json"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"triton/analyzer/trial"
+	"triton/analyzer/variant"
 	"triton/pkg/inferencepb"
 )
 
@@ -20,7 +18,7 @@ func Predictor(p Planner, base *inferencepb.ModelConfig, devices int) func(trial
 			return 0, 0, false
 		}
 		m := t.Members[0]
-		config, err := patched(base, m.Patch)
+		config, err := variant.Apply(base, m.Patch)
 		rows := max(m.Load.Batch, 1)
 		if err != nil || rows > max(int(config.GetMaxBatchSize()), 1) {
 			return 0, 0, false
@@ -45,32 +43,6 @@ func Predictor(p Planner, base *inferencepb.ModelConfig, devices int) func(trial
 
 // enough is how many requests a forecast runs: each client sends a hundred.
 func enough(clients int) int { return max(5000, 100*clients) }
-
-// patched returns a configuration with fields replaced.
-func patched(base *inferencepb.ModelConfig, patch trial.Patch) (*inferencepb.ModelConfig, error) {
-	whole, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(base)
-	if err != nil {
-		return nil, err
-	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(whole, &fields); err != nil {
-		return nil, err
-	}
-	for name, value := range patch {
-		if name == "dynamic_batching" || name == "sequence_batching" || name == "ensemble_scheduling" {
-			for _, other := range []string{"dynamic_batching", "sequence_batching", "ensemble_scheduling"} {
-				delete(fields, other) // one excludes the others
-			}
-		}
-		fields[name] = value
-	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	config := &inferencepb.ModelConfig{}
-	return config, protojson.Unmarshal(text, config)
-}
 
 // settingOf reads the setting of a configuration. A group without a number of instances has
 // one on each of its devices.

@@ -8,6 +8,7 @@ import (
 
 	"triton/analyzer/cost"
 	"triton/analyzer/trial"
+	"triton/analyzer/variant"
 	"triton/pkg/inferencepb"
 )
 
@@ -88,13 +89,13 @@ func TestPatchedSettings(t *testing.T) {
 		},
 		{trial.Patch{"instance_group": []any{}}, Setting{MaxBatch: 4, Delay: NoDelay, Instances: 2, Devices: 2}},
 	} {
-		c, err := patched(base(), test.patch)
+		c, err := variant.Apply(base(), test.patch)
 		require.NoError(t, err)
 		require.Equal(t, test.want, settingOf(c, 2), "%v", test.patch)
 	}
 	sequence := base()
 	sequence.SchedulingChoice = &inferencepb.ModelConfig_SequenceBatching{SequenceBatching: &inferencepb.ModelSequenceBatching{}}
-	c, err := patched(sequence, trial.Patch{"dynamic_batching": map[string]any{}})
+	c, err := variant.Apply(sequence, trial.Patch{"dynamic_batching": map[string]any{}})
 	require.NoError(t, err)
 	require.NotNil(t, c.GetDynamicBatching())
 }

@@ -89,6 +89,10 @@ func (l Local) Launch(ctx context.Context, s Setup) (Server, error) {
 	return child{started}, nil
 }
 
+// Overlapping reports whether each server has ports of its own, so that one may stop while the next
+// one runs.
+func (l Local) Overlapping() bool { return l.Ports == nil }
+
 // commonFlags are the flags of every launched server.
 func commonFlags(interval time.Duration) []string {
 	return []string{

@@ -29,7 +29,11 @@ func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]loa
 			// The half-width is in percent. Ten windows are the time limit.
 			o.Set("measurement-mode", "time_windows")
 			o.Set("measurement-interval", preciseInterval)
-			o.Set("stop-when", "ci(throughput)<"+strconv.FormatFloat(100*p.Precision, 'f', 2, 64)+"%")
+			goals := "ci(throughput)<" + strconv.FormatFloat(100*p.Precision, 'f', 2, 64) + "%"
+			if p.Rival > 0 && len(c.Members) == 1 {
+				goals += ",throughput<" + strconv.FormatFloat(p.Rival, 'f', 3, 64)
+			}
+			o.Set("stop-when", goals)
 		}
 		if r.ModelType == settings.LLM {
 			r.languageModel(o, given)

@@ -148,7 +148,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 		}
 	}()
 	r.session = &session{runner: r}
-	defer func() { err = errors.Join(err, r.session.close()) }()
+	defer func() { r.session.warnStop(r.session.close()) }()
 	subjects, err := r.prepare(ctx)
 	if err != nil {
 		return err
@@ -193,17 +193,23 @@ func (r *runner) search(ctx context.Context, s Subject, m *ModelReport) error {
 		return err
 	}
 	defer search.Stop()
+	begin, before := time.Now(), r.session.spent
+	ended := func() {
+		m.Spent = r.session.spent.since(before)
+		m.Spent.Total = time.Since(begin)
+		r.Observe(Searched{m})
+	}
 	var last *trial.Result
 	for !r.interrupted() && ctx.Err() == nil {
 		if r.overBudget() {
 			m.Reason = fmt.Sprintf("the budget of %v is used up", r.Budget)
-			r.Observe(Searched{m})
+			ended()
 			return nil
 		}
 		p, ok := search.Next(last)
 		if !ok {
 			m.Reason = search.Reason()
-			r.Observe(Searched{m})
+			ended()
 			return nil
 		}
 		result, err := r.trial(ctx, s, p)
@@ -214,12 +220,12 @@ func (r *runner) search(ctx context.Context, s Subject, m *ModelReport) error {
 		last = &m.Results[len(m.Results)-1]
 		if err != nil {
 			m.Err = err
-			r.Observe(Searched{m})
+			ended()
 			return err
 		}
 	}
 	m.Reason = "interrupted"
-	r.Observe(Searched{m})
+	ended()
 	return nil
 }
 

@@ -42,8 +42,10 @@ func TestRun(t *testing.T) {
 	assert.True(t, r.CPUOnly, "there are no devices")
 	assert.False(t, r.Interrupted)
 
-	// One server for the completion, one for each variant.
-	assert.Len(t, w.mu.setups, 4)
+	// Nobody reads memory: one server for the completion and all variants.
+	assert.Len(t, w.mu.setups, 1)
+	assert.Equal(t, []string{"load m", "load n", "load m", "load m", "load n"}, w.mu.events)
+	assert.Equal(t, []string{"n", "m"}, w.mu.unloaded, "what the next trial does not have")
 	for _, variant := range []string{"m_config_default", "m_config_0", "n_config_default"} {
 		assert.FileExists(t, filepath.Join(w.settings.OutputModelRepository, variant, modelconfig.FileName))
 	}

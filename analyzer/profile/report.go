@@ -43,6 +43,8 @@ type ModelReport struct {
 	Reason string
 	// Err is why the model has no results, or no further ones; nil if its search ended.
 	Err error
+	// Spent is where the time of the search went.
+	Spent Spent
 }
 
 // MemberReport says what was searched for.

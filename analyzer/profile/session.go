@@ -26,6 +26,10 @@ type session struct {
 	control Control  // nil if the load generator has the server in its process
 	variant string   // names of the loaded variants; empty: none
 	loaded  []string // models, in the order of loading
+	setup   launch.Setup
+	failed  bool    // the last trial had no measurement: nobody knows what the server is left with
+	retired retired // servers that stop while the next one runs
+	spent   Spent
 }
 
 // readyPoll is the time between two questions whether a model is ready.
@@ -118,20 +122,24 @@ func (s *session) sampleEmpty(ctx context.Context) error {
 
 // start starts a server with the options of a model, or restarts it with other options.
 func (s *session) start(ctx context.Context, l launch.Launcher, of settings.Model) error {
-	if err := s.close(); err != nil {
-		s.warn("stop the server: " + err.Error())
-	}
-	server, err := l.Launch(ctx, launch.Setup{Flags: s.serverFlags(of.ServerFlags), Env: of.ServerEnvironment, Container: of.DockerArgs})
+	s.retire()
+	defer s.spent.count(&s.spent.Starting)()
+	setup := s.setupFor(of)
+	server, err := l.Launch(ctx, setup)
 	if err != nil {
 		return err
 	}
-	s.server = server
+	s.server, s.setup, s.failed = server, setup, false
 	if at := server.Endpoints(); at.HTTP != "" || at.GRPC != "" {
 		if s.control, err = s.Connect(at); err != nil {
 			return errors.Join(err, s.close())
 		}
 	}
 	return nil
+}
+
+func (s *session) setupFor(of settings.Model) launch.Setup {
+	return launch.Setup{Flags: s.serverFlags(of.ServerFlags), Env: of.ServerEnvironment, Container: of.DockerArgs}
 }
 
 // fixedFlags are set by the launcher.
@@ -155,12 +163,14 @@ func (s *session) serverFlags(flags settings.Flags) []string {
 	return out
 }
 
-// close stops the server. Models on a server of the user are unloaded.
+// close stops the server and waits for those that still stop. Models on a server of the user are
+// unloaded.
 func (s *session) close() error {
+	defer s.spent.count(&s.spent.Stopping)()
 	var errs []error
 	if s.control != nil {
 		if s.Server.LaunchMode == settings.Remote {
-			errs = append(errs, s.unload())
+			errs = append(errs, s.unload(nil))
 		}
 		errs = append(errs, s.control.Close())
 	}
@@ -168,44 +178,52 @@ func (s *session) close() error {
 		errs = append(errs, s.server.Close())
 	}
 	s.control, s.server, s.variant, s.loaded = nil, nil, "", nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.retired.wait()...)...)
 }
 
-// unload unloads the models of the trial before.
-func (s *session) unload() error {
+// unload unloads the models of the trial before, but for those to keep.
+func (s *session) unload(keep []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.readyTimeout())
 	defer cancel()
 	var errs []error
 	for _, model := range slices.Backward(s.loaded) {
+		if slices.Contains(keep, model) {
+			continue
+		}
 		if err := s.control.Unload(ctx, model, false); err != nil {
 			errs = append(errs, fmt.Errorf("unload model %q: %w", model, err))
 		}
 	}
-	s.loaded = nil
+	s.loaded = slices.DeleteFunc(s.loaded, func(model string) bool { return !slices.Contains(keep, model) })
 	return errors.Join(errs...)
 }
 
-// provide makes the server have the variants of a trial. It restarts the server if they are others than
-// before, so that no memory of theirs is left.
+// provide makes the server have the variants of a trial. If memory is read, the server is restarted
+// for other variants than before, so that no memory of theirs is left.
 func (s *session) provide(ctx context.Context, name string, c trial.Config) error {
 	if s.variant == name && s.server != nil && s.server.Err() == nil {
 		return nil
 	}
+	s.variant = ""
 	first, err := s.options(c.Members[0].Model)
 	if err != nil {
 		return err
 	}
-	if s.server == nil || s.Server.LaunchMode != settings.Remote {
+	var keep []string
+	switch {
+	case s.reusable(first):
+		keep = models(c)
+	case s.server == nil || s.Server.LaunchMode != settings.Remote:
 		if err := s.start(ctx, s.Launcher, first); err != nil {
 			return err
 		}
 	}
 	if s.control != nil && !s.ReloadModelDisable {
-		if err := s.unload(); err != nil {
+		defer s.spent.count(&s.spent.Loading)()
+		if err := s.unload(keep); err != nil {
 			return err
 		}
 		if err := s.load(ctx, c); err != nil {
-			s.variant = ""
 			return err
 		}
 	}
@@ -234,7 +252,9 @@ func (s *session) load(ctx context.Context, c trial.Config) error {
 			if err := s.control.Load(ctx, v.Model, client.Override{Config: string(config)}); err != nil {
 				return &loadError{v.Name, explicitError(s.ended(err))}
 			}
-			s.loaded = append(s.loaded, v.Model)
+			if !slices.Contains(s.loaded, v.Model) {
+				s.loaded = append(s.loaded, v.Model)
+			}
 			if err := s.awaitModel(ctx, v.Model); err != nil {
 				return &loadError{v.Name, s.ended(err)}
 			}

@@ -103,6 +103,7 @@ func (c configs) served(ctx context.Context, model string) (*inferencepb.ModelCo
 		if err := c.control.Load(ctx, model, noOverride); err != nil {
 			return nil, explicitError(err)
 		}
+		c.session.loaded = append(c.session.loaded, model)
 	}
 	return c.control.ModelConfig(ctx, model, "")
 }
@@ -116,7 +117,11 @@ func (r *runner) prepare(ctx context.Context) ([]Subject, error) {
 	r.report.CPUOnly = r.report.CPUOnly || r.noGPUs()
 	c := configs{r, control}
 	subjects, err := c.subjects(ctx)
-	return subjects, errors.Join(err, r.session.close())
+	if !r.session.reusable(r.Global) {
+		r.session.loaded = nil // the server of a user keeps what it has
+		r.session.retire()
+	}
+	return subjects, err
 }
 
 func (c configs) subjects(ctx context.Context) ([]Subject, error) {

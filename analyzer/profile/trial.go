@@ -152,6 +152,7 @@ func (r *runner) key(c trial.Config, options []load.Options) string {
 func (r *runner) measure(ctx context.Context, result trial.Result, options []load.Options) trial.Result {
 	s, c := r.session, result.Config
 	if err := s.provide(ctx, checkpoint.VariantsName(c), c); err != nil {
+		s.failed = true
 		return failed(result, err)
 	}
 	begin := time.Now()
@@ -162,11 +163,13 @@ func (r *runner) measure(ctx context.Context, result trial.Result, options []loa
 	}
 	figures, err := supervisor.Measure(running, s.address(c, options))
 	end()
+	s.spent.Measuring += time.Since(begin)
 	reading, errs := w.Stop()
 	for _, e := range errs {
 		r.warn(e.Error())
 	}
 	if err != nil {
+		s.failed = true
 		return failed(result, s.ended(err))
 	}
 	s.learnGPUs(reading)

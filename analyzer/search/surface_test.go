@@ -159,6 +159,7 @@ func (s *surface) run(p trial.Proposal) *trial.Result {
 	if precision == 0 {
 		precision = 0.05
 	}
+	precision = s.raced(p, x, precision)
 	deviation := math.Hypot(precision/1.96, s.noise)
 	factor := math.Exp(deviation * r.NormFloat64())
 	measurement := measured(x*factor, p99/factor*math.Exp(deviation*r.NormFloat64()))
@@ -166,6 +167,28 @@ func (s *surface) run(p trial.Proposal) *trial.Result {
 		metric.Throughput: {Low: x * factor * (1 - precision), High: x * factor * (1 + precision)},
 	}
 	return &trial.Result{Proposal: p, Measurement: measurement}
+}
+
+// raced returns the precision at which a measurement ends that may end as soon as it is below its
+// rival with confidence. It is looked at when it is half as long again, as in `triton perf`.
+func (s *surface) raced(p trial.Proposal, x, precision float64) float64 {
+	for wide := 0.2; p.Rival > 0 && wide > precision; wide /= math.Sqrt(1.5) {
+		if x*(1+wide) < p.Rival {
+			return wide
+		}
+	}
+	return precision
+}
+
+// length is the duration of a measurement in measurements to a precision of 5 %: a first look takes
+// a second, of about four.
+func (s *surface) length(r *trial.Result) float64 {
+	if r.Measurement == nil || r.Proposal.Precision == 0 {
+		return 1
+	}
+	c := r.Measurement.Confidence[metric.Throughput]
+	precision := (c.High - c.Low) / (c.High + c.Low)
+	return max(0.25, (0.05/precision)*(0.05/precision))
 }
 
 // value returns the true throughput of a proposal, 0 if it misses the constraint by more than a

@@ -18,7 +18,7 @@ func (p *Profile) complete(host Host) {
 	}
 	if s.Mode == Brute && !p.set["run_config_search_mode"] {
 		switch {
-		case s.ConcurrentModels && len(p.Models) > 1:
+		case s.ConcurrentModels && len(p.Models) > 1 && !s.Disable: // listed values are combined
 			p.useQuick("models that are profiled concurrently")
 		case len(p.BLSComposing) > 0:
 			p.useQuick("BLS models")

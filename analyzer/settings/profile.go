@@ -29,10 +29,13 @@ const (
 	PreferredSize = "preferred_batch_size"
 	Threads       = "threads"
 	ResponseCache = "response_cache"
+	LengthBuckets = "length_buckets"
 )
 
 // Dimensions returns the names of further dimensions of planned mode.
-func Dimensions() []string { return []string{QueueDelay, PreferredSize, Threads, ResponseCache} }
+func Dimensions() []string {
+	return []string{QueueDelay, PreferredSize, Threads, ResponseCache, LengthBuckets}
+}
 
 // Profile holds the options of `triton analyze profile`. NewProfile sets the defaults, Options give
 // access by name, and Load reads the file, checks all values and completes those that depend on

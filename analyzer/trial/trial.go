@@ -30,6 +30,9 @@ type Proposal struct {
 	// Precision is the half-width of the confidence interval of throughput, relative to
 	// it, at which the measurement may end; 0 leaves that to the profile.
 	Precision float64
+	// Rival is a throughput: below it, with confidence, the measurement may end at once, since the
+	// trial is not the best; 0 if that does not count.
+	Rival float64
 }
 
 // ProposedMember is one profiled model of a proposal.

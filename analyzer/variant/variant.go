@@ -16,7 +16,8 @@ import (
 )
 
 // Apply returns a copy of a configuration with the fields of a patch. Messages and maps of both are
-// merged, other values replaced. A nil value removes the field.
+// merged, other values replaced. A nil value removes the field. A scheduler takes the place of another
+// one.
 func Apply(base *inferencepb.ModelConfig, p trial.Patch) (*inferencepb.ModelConfig, error) {
 	if len(p) == 0 {
 		return proto.Clone(base).(*inferencepb.ModelConfig), nil
@@ -37,6 +38,16 @@ func Apply(base *inferencepb.ModelConfig, p trial.Patch) (*inferencepb.ModelConf
 	if err != nil {
 		return nil, fmt.Errorf("model %q: changes of the configuration: %w", base.GetName(), err)
 	}
+	for _, name := range schedulers {
+		if change[name] == nil {
+			continue
+		}
+		for _, other := range schedulers {
+			if other != name {
+				delete(fields, other)
+			}
+		}
+	}
 	merge(fields, change)
 	if text, err = json.Marshal(fields); err != nil {
 		return nil, err
@@ -47,6 +58,9 @@ func Apply(base *inferencepb.ModelConfig, p trial.Patch) (*inferencepb.ModelConf
 	}
 	return c.ModelConfig, nil
 }
+
+// schedulers are the fields of which a configuration has one at most.
+var schedulers = []string{"dynamic_batching", "sequence_batching", "ensemble_scheduling"}
 
 func merge(into, from map[string]any) {
 	for key, v := range from {

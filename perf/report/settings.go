@@ -108,5 +108,8 @@ func (c *Console) goals() {
 		all = append(all, fmt.Sprintf("%s %.3g%%", g.Figure, 100*g.Width))
 	}
 	c.printf("  Measuring until the 95%% confidence intervals are within: %s\n", strings.Join(all, ", "))
+	if s.StopBelow > 0 {
+		c.printf("  Ending a level that is below %g infer/sec with confidence\n", s.StopBelow)
+	}
 	c.printf("  Time limit of a level: %.3g sec\n", s.LevelLimit().Seconds())
 }

@@ -50,6 +50,9 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 		}
 	}
 	python(o.Python, runs)
+	for _, r := range runs {
+		r.dropCompleted()
+	}
 	var found []repo.Finding
 	for _, r := range runs {
 		r.ensemble(known)
@@ -86,6 +89,8 @@ type run struct {
 	unlisted bool
 	// fixed reports that the file of a Python model has no auto_complete_config.
 	fixed bool
+	// completing reports that the file of a Python model has, or may have, auto_complete_config.
+	completing bool
 	// weightless reports that a model file is not there.
 	weightless bool
 	compared   bool // the ensemble was compared with its composing models

@@ -63,6 +63,7 @@ func (r *run) program(path string, all inspections) {
 		})
 	}
 	r.fixed = file.Error == "" && file.Known && !file.Complete
+	r.completing = r.completing || file.Error == "" && (file.Complete || file.Class && !file.Known)
 	described := len(r.written.Input)+len(r.written.Output) > 0
 	switch {
 	case file.Error != "":

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"triton/analyzer/load"
+	"triton/analyzer/scratch"
 )
 
 // PerfAnalyzer is the program perf_analyzer.
@@ -66,11 +67,11 @@ func (p *PerfAnalyzer) Run(ctx context.Context, models []load.Options) []load.Ou
 }
 
 func (p *PerfAnalyzer) run(ctx context.Context, o load.Options, shared io.Writer) load.Outcome {
-	dir, err := os.MkdirTemp("", "triton-profile-")
+	dir, remove, err := scratch.New("", "triton-profile-")
 	if err != nil {
 		return load.Outcome{Err: err}
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = remove() }() // the next run removes what is left
 	report := filepath.Join(dir, "report.csv")
 	o = o.Clone()
 	o.Set("latency-report-file", report)

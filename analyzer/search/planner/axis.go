@@ -47,3 +47,15 @@ func Threads(counts ...int) Axis {
 func Cache() Axis {
 	return Axis{Name: "response cache", Values: []trial.Patch{{}, {"response_cache": map[string]any{"enable": true}}}}
 }
+
+// Buckets is the axis of the length buckets, whose alternatives are given in the form of the
+// configuration, such as "64, 128". It is for inputs of different lengths.
+func Buckets(lists ...string) Axis {
+	a := Axis{Name: "length buckets", Values: []trial.Patch{{}}}
+	for _, list := range lists {
+		a.Values = append(a.Values, trial.Patch{"parameters": map[string]any{
+			"length_buckets": map[string]any{"string_value": list},
+		}})
+	}
+	return a
+}

@@ -153,7 +153,7 @@ func (p *plan) measure(x *point, precision float64) (ok bool) {
 		return true
 	}
 	proposal := x.proposal()
-	proposal.Precision = precision
+	proposal.Precision, proposal.Rival = precision, p.rival()
 	p.runs++
 	r, ok := p.Run(proposal)
 	if !ok {

@@ -76,4 +76,10 @@ func TestStopWhen(t *testing.T) {
 	}
 	require.Equal(t, []perf.Goal{{Width: 0.05}}, goals("ci < 5%"), "of the figures that decide stability")
 	require.Equal(t, []perf.Goal{{Figure: "p99", Width: 0.1}, {Figure: "avg", Width: 0.025}}, goals("ci(p99)<10%, ci(avg)<2.5%"))
+	o := newOptions()
+	require.NoError(t, o.setStopWhen("ci(throughput)<5%, throughput<1234.5"))
+	require.Equal(t, []perf.Goal{{Figure: "throughput", Width: 0.05}}, o.config.StopWhen)
+	require.InDelta(t, 1234.5, o.config.StopBelow, 0)
+	require.ErrorContains(t, o.setStopWhen("throughput<1000"), "Add a goal for the others")
+	require.Error(t, o.setStopWhen("ci<5%,throughput<0"))
 }

@@ -98,7 +98,7 @@ func (o *options) measurement(t table) {
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
 	t.value("percentile", "", "<0..100>", "percentile of latency that decides stability and is reported, such as 99.9; -1 is the average (-1)", o.setPercentile)
 	o.duration(t, &c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "stop at the first level above this latency, in milliseconds or with a unit: 500us; 0 is no limit (0)")
-	t.value("stop-when", "", "<ci<2%>", "end a level when its 95 % confidence intervals are this narrow, instead of when three windows agree; ci(throughput), ci(avg) or ci(p99) name one interval, and several goals have commas between them", o.setStopWhen)
+	t.value("stop-when", "", "<ci<2%>", "end a level when its 95 % confidence intervals are this narrow, instead of when three windows agree; ci(throughput), ci(avg) or ci(p99) name one interval, and several goals have commas between them; throughput<1000 beside them ends a level that is slower with confidence", o.setStopWhen)
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
 		c.RequestCount = cmp.Or(c.RequestCount, n) // the first value counts

@@ -13,13 +13,24 @@ import (
 // goal matches one goal of --stop-when: ci<2%, ci(p99)<5%.
 var goal = regexp.MustCompile(`^ci(?:\(([a-z0-9.]+)\))?<=?([0-9.]+)%$`)
 
+// below matches throughput<1200.
+var below = regexp.MustCompile(`^throughput<([0-9.]+)$`)
+
 // setStopWhen reads the goals of --stop-when.
 func (o *options) setStopWhen(text string) error {
-	o.config.StopWhen = nil
+	o.config.StopWhen, o.config.StopBelow = nil, 0
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {
+		if m := below.FindStringSubmatch(part); m != nil {
+			limit, err := strconv.ParseFloat(m[1], 64)
+			if err != nil || limit <= 0 {
+				return parseError("--stop-when", part)
+			}
+			o.config.StopBelow = limit
+			continue
+		}
 		m := goal.FindStringSubmatch(part)
 		if m == nil {
-			return fmt.Errorf("Failed to parse --stop-when. '%s' is not of the form ci<2%%, ci(throughput)<2%%, ci(avg)<2%% or ci(p99)<2%%.", part)
+			return fmt.Errorf("Failed to parse --stop-when. '%s' is not of the form ci<2%%, ci(throughput)<2%%, ci(avg)<2%%, ci(p99)<2%% or, beside one of these, throughput<1000.", part)
 		}
 		percent, err := strconv.ParseFloat(m[2], 64)
 		if err != nil {
@@ -30,6 +41,9 @@ func (o *options) setStopWhen(text string) error {
 			return fmt.Errorf("Failed to parse --stop-when. %w.", err)
 		}
 		o.config.StopWhen = append(o.config.StopWhen, g)
+	}
+	if len(o.config.StopWhen) == 0 {
+		return fmt.Errorf("Failed to parse --stop-when. '%s' ends slow levels only. Add a goal for the others, such as ci(throughput)<5%%.", text)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --output-shared-memory-size -1", "Error: Failed to parse --output-shared-memory-size. The value must be >= 0."},
 		{"-m x --input-tensor-format xml", "Error: Failed to parse --input-tensor-format. Unsupported type provided: 'xml'. The available options are 'binary' or 'json'."},
 		{"-m x --output-tensor-format xml", "Error: Failed to parse --output-tensor-format. Unsupported type provided: 'xml'. The available options are 'binary' or 'json'."},
-		{"-m x --stop-when ci", "Error: Failed to parse --stop-when. 'ci' is not of the form ci<2%, ci(throughput)<2%, ci(avg)<2% or ci(p99)<2%."},
+		{"-m x --stop-when ci", "Error: Failed to parse --stop-when. 'ci' is not of the form ci<2%, ci(throughput)<2%, ci(avg)<2%, ci(p99)<2% or, beside one of these, throughput<1000."},
 		{"-m x --stop-when ci(p100)<2%", "Error: Failed to parse --stop-when. \"p100\" is no figure; the figures are throughput, avg and percentiles such as p99."},
 		{"-m x --stop-when ci<2%,ci(avg)<100%", "Error: Failed to parse --stop-when. the width of an interval must be more than 0 % and less than 100 %, not 100 %."},
 		{"-m x --stop-when ci<2% --request-count 9", "Error: Cannot specify --request-count and --stop-when simultaneously: both say when a level ends."},

@@ -70,6 +70,9 @@ func axis(name string, m profile.Model) (a planner.Axis, why string) {
 		}
 		return planner.Threads(counts...), ""
 	}
+	if name == settings.LengthBuckets {
+		return bucketAxis(m)
+	}
 	if !slices.ContainsFunc(m.ServerFlags, func(f settings.Flag) bool {
 		return slices.Contains([]string{"cache-config", "response-cache-byte-size"}, f.Name)
 	}) {

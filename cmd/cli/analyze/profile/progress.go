@@ -157,6 +157,9 @@ func (p *progress) searched(r *profile.ModelReport) string {
 	if r.Err != nil {
 		line = fmt.Sprintf("Search of %s failed: %v", r.Name, r.Err)
 	}
+	if r.Spent.Total > 0 {
+		line += "\nTime: " + r.Spent.String()
+	}
 	if p.mu.best != nil {
 		line += fmt.Sprintf("\nBest: %s: %s", describe(p.mu.best.Config), figuresOf(p.mu.best.Measurement))
 	}

@@ -16,6 +16,7 @@ import (
 	"triton/analyzer/profile"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
+	"triton/analyzer/variant"
 	perfcmd "triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
 	"triton/perf"
@@ -155,8 +156,9 @@ func TestAxes(t *testing.T) {
 		return names, notices
 	}
 	cached := settings.Model{ServerFlags: settings.Flags{{Name: "cache-config", Values: []string{"local,size=1048576"}}}}
-	got, notices := names(cached, &inferencepb.ModelConfig{Backend: "onnxruntime", MaxBatchSize: 8})
-	assert.Equal(t, []string{"queue delay", "preferred batch size", "threads", "response cache"}, got)
+	buckets := map[string]*inferencepb.ModelParameter{"length_buckets": {StringValue: "64, 128,256"}}
+	got, notices := names(cached, &inferencepb.ModelConfig{Backend: "onnxruntime", MaxBatchSize: 8, Parameters: buckets})
+	assert.Equal(t, []string{"queue delay", "preferred batch size", "threads", "response cache", "length buckets"}, got)
 	assert.Empty(t, notices)
 	got, notices = names(settings.Model{}, &inferencepb.ModelConfig{Backend: "python"})
 	assert.Empty(t, got)
@@ -165,10 +167,28 @@ func TestAxes(t *testing.T) {
 		"search_dimensions: preferred_batch_size is not searched for m: the model has no dynamic batcher",
 		"search_dimensions: threads is not searched for m: the model does not run on ONNX Runtime",
 		"search_dimensions: response_cache is not searched for m: triton_server_flags have no cache_config",
+		"search_dimensions: length_buckets is not searched for m: the model has no parameter length_buckets",
 	}, notices)
 	listed := settings.Model{Parameters: settings.Sweep{{Name: "dynamic_batching", Values: []any{nil}}}}
 	got, _ = names(listed, &inferencepb.ModelConfig{Backend: "onnxruntime", MaxBatchSize: 8})
 	assert.Equal(t, []string{"threads"}, got)
+}
+
+func TestBuckets(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, [][]int{{32, 64, 96, 128, 192, 256}, {64, 256}, {256}}, otherBuckets([]int{64, 128, 256}))
+	assert.Equal(t, [][]int{{64, 128}}, otherBuckets([]int{128}))
+	assert.Empty(t, otherBuckets([]int{1}))
+	m := profile.Model{Model: settings.Model{Name: "m"}, Config: &inferencepb.ModelConfig{Parameters: map[string]*inferencepb.ModelParameter{
+		"length_buckets": {StringValue: "64, 128,256"}, "length_bucket_inputs": {StringValue: "ids"},
+	}}}
+	a, why := bucketAxis(m)
+	require.Empty(t, why)
+	require.Len(t, a.Values, 4)
+	c, err := variant.Apply(m.Config, a.Values[2])
+	require.NoError(t, err)
+	assert.Equal(t, "64, 256", c.GetParameters()["length_buckets"].GetStringValue())
+	assert.Equal(t, "ids", c.GetParameters()["length_bucket_inputs"].GetStringValue(), "which inputs to pad stays")
 }
 
 // A cost curve predicts the trials of planned mode.

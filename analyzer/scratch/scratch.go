@@ -1,0 +1,50 @@
+// Package scratch makes temporary folders that do not outlive their program for long: what a killed
+// program has left is removed by the next one.
+package scratch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// lockName is the file in a folder that its program holds locked. The kernel releases the lock of a
+// killed program.
+const lockName = ".lock"
+
+// New makes a temporary folder in the folder in, the system's if that is empty, with a name that begins
+// with prefix. Folders of this kind whose programs have ended are removed. remove removes the folder.
+func New(in, prefix string) (dir string, remove func() error, err error) {
+	if in == "" {
+		in = os.TempDir()
+	}
+	removeLeft(in, prefix)
+	for {
+		if dir, err = os.MkdirTemp(in, prefix); err != nil {
+			return "", nil, err
+		}
+		lock := flock.New(filepath.Join(dir, lockName))
+		locked, err := lock.TryLock()
+		switch {
+		case locked:
+			return dir, func() error { return errors.Join(lock.Close(), os.RemoveAll(dir)) }, nil
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			// A file system without locks: the folder is used all the same, and nobody removes it.
+			return dir, func() error { return os.RemoveAll(dir) }, nil
+		}
+		// Another program has found the folder between the two calls, and removes it.
+	}
+}
+
+// removeLeft removes the folders of programs that were killed.
+func removeLeft(in, prefix string) {
+	all, _ := filepath.Glob(filepath.Join(in, prefix+"*", lockName))
+	for _, path := range all {
+		lock := flock.New(path)
+		if locked, err := lock.TryLock(); err == nil && locked {
+			_ = errors.Join(lock.Close(), os.RemoveAll(filepath.Dir(path))) // the next program tries again
+		}
+	}
+}
