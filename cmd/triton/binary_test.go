@@ -3,7 +3,6 @@ package main_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"triton/cmd/cli/process"
 	servecommand "triton/cmd/cli/serve"
+	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/log/logtest"
 )
 
@@ -104,18 +104,6 @@ type server struct {
 	err        error
 }
 
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
-}
-
 // serve starts the binary on free ports and waits until it is ready.
 func serve(t *testing.T, models string, args ...string) *server {
 	t.Helper()
@@ -125,7 +113,7 @@ func serve(t *testing.T, models string, args ...string) *server {
 // start runs a server's command line with free ports added.
 func start(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
-	return startAt(t, cmd, freePorts(t, 3))
+	return startAt(t, cmd, freeporttest.Ports(t, 3))
 }
 
 // startAt is start with the ports of HTTP, gRPC and the metrics.

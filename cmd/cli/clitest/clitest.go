@@ -2,7 +2,6 @@
 package clitest
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,13 +88,4 @@ func Models(t *testing.T) string {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "m", "1"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte(identity), 0o644))
 	return dir
-}
-
-// FreePort returns a port that is not in use.
-func FreePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
