@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -166,6 +167,13 @@ func (s *server) waitReady(t *testing.T) {
 			t.Fatalf("the server was not ready in time\n%s", s.log)
 		}
 	}
+}
+
+// requireLogged waits until the server has written a text to its log, which reaches this process later
+// than an answer, through a pipe.
+func (s *server) requireLogged(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(s.log.String(), text) }, time.Minute, 5*time.Millisecond, "%q is not in the log", text)
 }
 
 // stop sends SIGTERM and expects exit code 0.

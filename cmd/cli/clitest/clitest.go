@@ -58,7 +58,7 @@ func (c *Command) Wait(t *testing.T) (code int, out, errs string) {
 // Printed waits until a started command has written a text to its standard output.
 func (c *Command) Printed(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), text) || len(c.Exit) > 0 }, 20*time.Second, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), text) || len(c.Exit) > 0 }, 30*time.Second, 2*time.Millisecond)
 	require.Empty(t, c.Exit, "the command ended: %s", &c.Stderr)
 }
 
