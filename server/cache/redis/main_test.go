@@ -74,7 +74,7 @@ func start(t testing.TB, port string, args ...string) (at string, stop func()) {
 	case <-ready:
 	case <-ended:
 		t.Fatal("redis-server ended")
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("redis-server does not start")
 	}
 	return port, stop
