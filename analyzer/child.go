@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"triton/pkg/freeport"
 )
 
 // shownLines is the number of lines of a server's output in an error.
@@ -20,6 +22,7 @@ const shownLines = 12
 type child struct {
 	cmd    *exec.Cmd
 	at     Endpoints
+	ports  *freeport.Reservation // until it has ended
 	grace  time.Duration
 	output *tail
 	done   chan struct{}
@@ -45,6 +48,7 @@ func (c *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(c.done)
+	defer c.ports.Release()
 	err := c.cmd.Start()
 	started <- err
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/analyzer"
+	"triton/pkg/log/logtest"
 )
 
 // helperMode is the environment variable that makes this test program act as a server; its
@@ -44,6 +45,11 @@ func helper() int {
 	case "taken":
 		fmt.Fprintln(os.Stderr, "listen tcp: bind: address already in use")
 		return 1
+	case "taken once":
+		if err := os.Mkdir(*repository, 0o755); err == nil { // by the first server
+			fmt.Fprintf(os.Stderr, "error: failed to start HTTP service: Unavailable - Socket '%s:%s' already in use \n", *address, *port)
+			return 1
+		}
 	case "silent":
 		<-stop
 		return 0
@@ -106,10 +112,36 @@ func TestChildThatFails(t *testing.T) {
 	_, err := childOf("fails").Launch(t.Context(), analyzer.Setup{Repository: "somewhere"})
 	require.EqualError(t, err, "the server ended by itself (exit status 1); its last output:\n"+
 		"  serving somewhere\n  error: the model does not load")
-	_, err = childOf("taken").Launch(t.Context(), analyzer.Setup{})
-	require.ErrorContains(t, err, "address already in use")
 	_, err = analyzer.ProcessLauncher{Command: []string{filepath.Join(t.TempDir(), "none")}}.Launch(t.Context(), analyzer.Setup{})
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// The program is started again, on other ports, if another process has taken one. Only ports that the
+// caller has chosen are tried once.
+func TestChildWhosePortIsTaken(t *testing.T) {
+	t.Parallel()
+	var log logtest.Buffer
+	c := childOf("taken once")
+	c.Log = &log
+	s, err := c.Launch(t.Context(), analyzer.Setup{Repository: filepath.Join(t.TempDir(), "started")})
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(log.String(), "already in use"))
+	require.Equal(t, 2, strings.Count(log.String(), "serving"))
+	require.NotContains(t, log.String(), s.Endpoints().HTTP)
+	require.NoError(t, s.Close())
+
+	log = logtest.Buffer{}
+	c.Ports = []string{"1", "2", "3"}
+	_, err = c.Launch(t.Context(), analyzer.Setup{Repository: filepath.Join(t.TempDir(), "started")})
+	require.ErrorContains(t, err, "Socket '127.0.0.1:1' already in use")
+	require.Equal(t, 1, strings.Count(log.String(), "serving"))
+
+	log = logtest.Buffer{}
+	c = childOf("taken")
+	c.Log = &log
+	_, err = c.Launch(t.Context(), analyzer.Setup{})
+	require.ErrorContains(t, err, "address already in use")
+	require.Equal(t, 3, strings.Count(log.String(), "serving"))
 }
 
 func TestChildThatIsNeverReady(t *testing.T) {

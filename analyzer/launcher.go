@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"triton/pkg/freeport"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 	maxPollsWithoutModel = 50                    // polls of a live server without its model
 	maxOutput            = 16 << 10              // bytes of the server's last output
 	maxLaunches          = 3
-	portTakenText        = "address already in use"
+	portTakenText        = "already in use" // in the messages of our server, of NVIDIA's and of the system
 	defaultReadyTimeout  = 2 * time.Minute
 	defaultStopTimeout   = 15 * time.Second
 	waitDelay            = 2 * time.Second // while a grandchild keeps the output open
@@ -53,20 +55,24 @@ func (l ProcessLauncher) Launch(ctx context.Context, s Setup) (Server, error) {
 		}
 		portTaken := c.ended() && strings.Contains(c.output.String(), portTakenText)
 		c.Close()
-		if !portTaken || try == maxLaunches {
+		if !portTaken || l.Ports != nil || try == maxLaunches {
 			return nil, err
 		}
 	}
 }
 
-// start starts the program on ports that are free now. Another process may take one before
-// the server listens; Launch then tries again.
+// start starts the program on free ports. Where they cannot be reserved, another process may take one
+// before the server listens; Launch then tries again.
 func (l ProcessLauncher) start(s Setup) (*child, error) {
 	ports := l.Ports
+	reserved := &freeport.Reservation{}
 	if ports == nil {
 		var err error
-		if ports, err = freePorts(3); err != nil {
+		if reserved, err = freeport.Reserve(3); err != nil {
 			return nil, err
+		}
+		for _, p := range reserved.Ports() {
+			ports = append(ports, strconv.Itoa(p))
 		}
 	}
 	args := append(l.Command[1:len(l.Command):len(l.Command)],
@@ -83,6 +89,7 @@ func (l ProcessLauncher) start(s Setup) (*child, error) {
 			GRPC:    net.JoinHostPort("127.0.0.1", ports[1]),
 			Metrics: net.JoinHostPort("127.0.0.1", ports[2]),
 		},
+		ports: reserved,
 		grace: l.StopTimeout,
 	}
 	if c.grace == 0 {
@@ -153,18 +160,4 @@ func Answers(ctx context.Context, url string) bool {
 	}
 	resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
-}
-
-// freePorts returns n different ports that are free now.
-func freePorts(n int) ([]string, error) {
-	var ports []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		defer l.Close() // after the last one, so that the ports differ
-		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
-	}
-	return ports, nil
 }

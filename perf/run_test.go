@@ -477,6 +477,7 @@ func TestNoVersionWithRequests(t *testing.T) {
 		f := newFake(time.Millisecond)
 		f.grew["simple"] = 0
 		_, _, err := measure(t, f, func(c *perf.Config) { c.MaxTrials = 3 })
+		require.ErrorIs(t, err, perf.ErrNoExecutions)
 		require.ErrorContains(t, err, "failed to find the requested model version")
 	})
 }

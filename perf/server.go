@@ -104,7 +104,7 @@ func (r *run) executedVersion(self modelID, before, after snapshot, cached bool)
 		r.notice(fmt.Sprintf("WARNING: Multiple versions of model %s are loaded in the triton server, and the version to use was unspecified. The stats for that model may be inaccurate.", self.name))
 	}
 	if found < 0 && !cached {
-		return best, errVersion
+		return best, ErrNoExecutions
 	}
 	if found < 0 {
 		for id := range after { // a cached model answers without queueing
@@ -116,7 +116,12 @@ func (r *run) executedVersion(self modelID, before, after snapshot, cached bool)
 	return best, nil
 }
 
-var errVersion = errors.New("failed to find the requested model version")
+// ErrNoExecutions reports a window in which the server counted no request of the model, although
+// the client has answers: on a machine that stalls, the server may have executed them before the
+// counters of the window's begin were read. The text is perf_analyzer's.
+var ErrNoExecutions = errors.New("failed to find the requested model version")
+
+var errVersion = errors.New(ErrNoExecutions.Error())
 
 func (s *ServerStats) setDeltas(before, after *client.ModelStatistics) error {
 	s.Inferences = after.GetInferenceCount() - before.GetInferenceCount()

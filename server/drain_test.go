@@ -35,7 +35,7 @@ func TestDrainSendsClose(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 			in := bufio.NewReader(conn)
 			for {
 				req, _ := http.NewRequest(http.MethodPost, "http://"+s.HTTP+"/v2/models/m/infer", strings.NewReader(body))

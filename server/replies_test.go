@@ -41,7 +41,7 @@ func exchange(t *testing.T, addr, text string) string {
 	c, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = io.WriteString(c, text)
 	require.NoError(t, err)
 	all, err := io.ReadAll(c)

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/pkg/freeport/freeporttest"
 )
 
 // Credentials of the servers of the lane.
@@ -40,17 +42,6 @@ func storePrograms(t *testing.T) string {
 		t.Skip("TRITON_STORES is not set: it is the folder with the real servers that `make stores` installs")
 	}
 	return dir
-}
-
-// freePort returns an address that nothing listens at.
-func freePort(t *testing.T) (address, port string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err = net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return l.Addr().String(), port
 }
 
 // startProgram starts a server and waits until it answers.
@@ -87,8 +78,8 @@ func startProgram(t *testing.T, probe string, variables []string, name string, a
 // startMinIO returns the address of a MinIO server, with TLS if certificates has its certificate.
 func startMinIO(t *testing.T, certificates string) (address string) {
 	t.Helper()
-	address, _ = freePort(t)
-	console, _ := freePort(t)
+	address = freeporttest.Address(t)
+	console := freeporttest.Address(t)
 	args := []string{"server", "--quiet", "--address", address, "--console-address", console, "--certs-dir", t.TempDir(), t.TempDir()}
 	scheme := "http"
 	if certificates != "" {
@@ -101,7 +92,8 @@ func startMinIO(t *testing.T, certificates string) (address string) {
 
 func startFakeGCS(t *testing.T) (address string) {
 	t.Helper()
-	address, port := freePort(t)
+	port := freeporttest.Port(t)
+	address = net.JoinHostPort("127.0.0.1", port)
 	startProgram(t, "http://"+address+"/storage/v1/b", nil, storePrograms(t)+"/fake-gcs-server",
 		"-scheme", "http", "-host", "127.0.0.1", "-port", port, "-backend", "memory", "-log-level", "error")
 	return address
@@ -109,7 +101,8 @@ func startFakeGCS(t *testing.T) (address string) {
 
 func startAzurite(t *testing.T) (address string) {
 	t.Helper()
-	address, port := freePort(t)
+	port := freeporttest.Port(t)
+	address = net.JoinHostPort("127.0.0.1", port)
 	startProgram(t, "http://"+address+"/", nil, "node", storePrograms(t)+"/node_modules/azurite/dist/src/blob/main.js",
 		"--blobHost", "127.0.0.1", "--blobPort", port, "--location", t.TempDir(), "--silent", "--skipApiVersionCheck")
 	return address
@@ -118,7 +111,7 @@ func startAzurite(t *testing.T) (address string) {
 // startRegistry returns the address of a registry, with the users of an htpasswd file if it is not empty.
 func startRegistry(t *testing.T, users string) (address string) {
 	t.Helper()
-	address, _ = freePort(t)
+	address = freeporttest.Address(t)
 	dir := t.TempDir()
 	config := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: %s}\n", dir, address)
 	if users != "" {
@@ -151,7 +144,8 @@ func startWebServer(t *testing.T, dir string) (url string) {
 // startPythonServer serves a folder by a server that knows no ranges.
 func startPythonServer(t *testing.T, dir string) (url string) {
 	t.Helper()
-	address, port := freePort(t)
+	port := freeporttest.Port(t)
+	address := net.JoinHostPort("127.0.0.1", port)
 	startProgram(t, "http://"+address+"/", nil, "python3", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", dir)
 	return "http://" + address
 }

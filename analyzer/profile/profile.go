@@ -238,9 +238,10 @@ func (r *runner) interrupted() bool {
 	}
 }
 
-// overBudget reports whether the time that the user gave is used up.
+// overBudget reports whether the time that the user gave is used up. The first measurement is made in
+// any case: a slow start of a server may take the whole time, and would leave nothing to report.
 func (r *runner) overBudget() bool {
-	return r.Budget > 0 && time.Since(r.report.Started) >= r.Budget
+	return r.Budget > 0 && r.attempts > 0 && time.Since(r.report.Started) >= r.Budget
 }
 
 func (r *runner) notice(text string) { r.Observe(Notice{Text: text}) }

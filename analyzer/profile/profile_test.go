@@ -319,11 +319,12 @@ func TestBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m", "n")
 	w.settings.Budget = time.Nanosecond
-	w.proposals = []trial.Proposal{propose("m", 1, nil)}
+	w.proposals = []trial.Proposal{propose("m", 1, nil), propose("m", 2, nil)}
 	r, err := w.run()
 	require.NoError(t, err)
 	assert.False(t, r.Interrupted)
-	assert.Equal(t, []string{"m is not profiled: the budget of 1ns is used up", "n is not profiled: the budget of 1ns is used up"}, r.Warnings)
+	assert.Len(t, r.Models[0].Results, 1, "one is measured in any case")
+	assert.Equal(t, []string{"n is not profiled: the budget of 1ns is used up"}, r.Warnings)
 
 	w = newWorld(t, "m")
 	w.settings.Budget = time.Hour

@@ -3,12 +3,12 @@ package main_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,6 +18,7 @@ import (
 
 	"triton/cmd/cli/process"
 	servecommand "triton/cmd/cli/serve"
+	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/log/logtest"
 )
 
@@ -104,18 +105,6 @@ type server struct {
 	err        error
 }
 
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
-}
-
 // serve starts the binary on free ports and waits until it is ready.
 func serve(t *testing.T, models string, args ...string) *server {
 	t.Helper()
@@ -125,7 +114,7 @@ func serve(t *testing.T, models string, args ...string) *server {
 // start runs a server's command line with free ports added.
 func start(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
-	return startAt(t, cmd, freePorts(t, 3))
+	return startAt(t, cmd, freeporttest.Ports(t, 3))
 }
 
 // startAt is start with the ports of HTTP, gRPC and the metrics.
@@ -178,6 +167,13 @@ func (s *server) waitReady(t *testing.T) {
 			t.Fatalf("the server was not ready in time\n%s", s.log)
 		}
 	}
+}
+
+// requireLogged waits until the server has written a text to its log, which reaches this process later
+// than an answer, through a pipe.
+func (s *server) requireLogged(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(s.log.String(), text) }, time.Minute, 5*time.Millisecond, "%q is not in the log", text)
 }
 
 // stop sends SIGTERM and expects exit code 0.

@@ -6,12 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/freeport/freeporttest"
 	"triton/server/chaos"
 )
 
@@ -71,7 +71,7 @@ func playChaos(t *testing.T, plan chaos.Plan, long bool) {
 	temp := filepath.Join(dir, "tmp")
 	require.NoError(t, os.Mkdir(temp, 0o755))
 
-	profile := "127.0.0.1:" + strconv.Itoa(freePorts(t, 1)[0])
+	profile := freeporttest.Address(t)
 	flags := []string{
 		"serve", "--model-repository", filepath.Join(dir, "models"), "--model-repository", depot.URL, "--repository-cache-directory=" + filepath.Join(dir, "cache"),
 		"--onnxruntime-library", needORT(t), needPython(t),

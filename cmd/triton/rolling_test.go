@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/inferencepb"
 )
 
@@ -54,7 +55,7 @@ func roll(t *testing.T, requests int64, proxy func(*testing.T, []*replica) (http
 	models := identityModels(t, "m")
 	var replicas []*replica
 	for range rollingReplicas {
-		r := &replica{ports: freePorts(t, 3), models: models}
+		r := &replica{ports: freeporttest.Ports(t, 3), models: models}
 		r.start(t)
 		replicas = append(replicas, r)
 	}
@@ -214,7 +215,7 @@ func startHAProxy(t *testing.T, replicas []*replica) (overHTTP, overGRPC string)
 			t.Skip("no haproxy on PATH or in build/tools: make haproxy gets it")
 		}
 	}
-	p := freePorts(t, 2)
+	p := freeporttest.Ports(t, 2)
 	var c strings.Builder
 	// Nothing is repeated, so that a request that a replica loses is seen.
 	fmt.Fprintf(&c, `global

@@ -61,7 +61,7 @@ func TestSecondSignalShortensTheDelay(t *testing.T) {
 	}
 	s := start(t, exec.Command(tritonBinary(t), "serve", "--model-repository", identityModels(t, "a"), "--drain-delay=1h"))
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
-	require.Eventually(t, func() bool { return strings.Contains(s.log.String(), "not ready any more") }, 10*time.Second, time.Millisecond)
+	s.requireLogged(t, "not ready any more")
 	resp, err := http.Get("http://" + s.http + "/v2/health/ready")
 	require.NoError(t, err)
 	resp.Body.Close()

@@ -123,28 +123,34 @@ func TestLoadIsSentOnce(t *testing.T) {
 	require.Len(t, s.requests(), 2)
 }
 
-// TestDeadlineEndsAnInference covers a server that sends no response and one that
+// TestCancelEndsAnInference covers a server that sends no response and one that
 // stops within the body.
-func TestDeadlineEndsAnInference(t *testing.T) {
+func TestCancelEndsAnInference(t *testing.T) {
 	var requests atomic.Int32
+	arrived := make(chan struct{}, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+		defer func() { <-r.Context().Done() }()
+		defer func() { arrived <- struct{}{} }()
 		if requests.Add(1) == 2 {
 			w.Header().Set("Content-Length", "10")
 			_, _ = io.WriteString(w, "{")
 			_ = http.NewResponseController(w).Flush()
 		}
-		<-r.Context().Done()
 	}))
 	defer s.Close()
 	c := newClient(t, client.Options{Address: s.URL})
 	for sent := int32(1); sent <= 2; sent++ {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-arrived; cancel() }()
 		_, err := c.Infer(ctx, &client.Request{Model: "m"})
-		cancel()
-		require.Equal(t, context.DeadlineExceeded, err)
+		require.Equal(t, context.Canceled, err)
 		require.Equal(t, sent, requests.Load(), "not sent again")
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := c.Infer(ctx, &client.Request{Model: "m"})
+	require.Equal(t, context.DeadlineExceeded, err)
 }
 
 func TestMalformedResponses(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
+
+	"triton/pkg/freeport/freeporttest"
 )
 
 // TestCompareValidation gives every case of testdata/validate to NVIDIA's server
@@ -94,17 +95,17 @@ func about(log, model string) string {
 // runTriton serves a repository until the server answers and returns its log.
 func runTriton(t *testing.T, binary, repo string) string {
 	t.Helper()
-	port := freePorts(t)
+	port := freeporttest.Ports(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var log bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, "--model-repository="+repo, "--exit-on-error=false", "--strict-readiness=false",
 		"--disable-auto-complete-config", "--min-supported-compute-capability=7.5", "--allow-gpu-metrics=false",
-		"--http-port="+port[0], "--grpc-port="+port[1], "--metrics-port="+port[2])
+		fmt.Sprintf("--http-port=%d", port[0]), fmt.Sprintf("--grpc-port=%d", port[1]), fmt.Sprintf("--metrics-port=%d", port[2]))
 	cmd.Stdout, cmd.Stderr = &log, &log
 	require.NoError(t, cmd.Start())
 	for ctx.Err() == nil {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+port[0]+"/v2/health/live", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/v2/health/live", port[0]), nil)
 		require.NoError(t, err)
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			resp.Body.Close()
@@ -118,18 +119,4 @@ func runTriton(t *testing.T, binary, repo string) string {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // the server's exit code says nothing of interest
 	return log.String()
-}
-
-// freePorts returns three ports that are free now.
-func freePorts(t *testing.T) [3]string {
-	t.Helper()
-	var ports [3]string
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		_, ports[i], err = net.SplitHostPort(l.Addr().String())
-		require.NoError(t, err)
-	}
-	return ports
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/modelconfig"
 	"triton/repo/lint"
 	"triton/repo/lint/linttest"
@@ -38,10 +38,10 @@ func startOracle(t *testing.T) *oracle {
 	if root == "" {
 		t.Skip("TRITON_ORACLE does not name the folder of NVIDIA's server")
 	}
-	ports := freePorts(t)
-	o := &oracle{url: "http://127.0.0.1:" + ports[0] + "/v2/", dir: t.TempDir(), log: &bytes.Buffer{}}
+	ports := freeporttest.Ports(t, 3)
+	o := &oracle{url: fmt.Sprintf("http://127.0.0.1:%d/v2/", ports[0]), dir: t.TempDir(), log: &bytes.Buffer{}}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "tritonserver"), "--model-repository="+o.dir, "--model-control-mode=explicit",
-		"--allow-gpu-metrics=false", "--http-port="+ports[0], "--grpc-port="+ports[1], "--metrics-port="+ports[2])
+		"--allow-gpu-metrics=false", fmt.Sprintf("--http-port=%d", ports[0]), fmt.Sprintf("--grpc-port=%d", ports[1]), fmt.Sprintf("--metrics-port=%d", ports[2]))
 	cmd.Dir = t.TempDir()           // Python imports from the working directory
 	cmd.WaitDelay = 5 * time.Second // its processes of Python may outlive it and hold the pipe
 	cmd.Stdout, cmd.Stderr, o.cmd = o.log, o.log, cmd
@@ -51,19 +51,6 @@ func startOracle(t *testing.T) *oracle {
 		return err == nil && code == http.StatusOK
 	}, time.Minute, 100*time.Millisecond)
 	return o
-}
-
-func freePorts(t *testing.T) [3]string {
-	t.Helper()
-	var ports [3]string
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
-		require.NoError(t, err)
-		defer l.Close()
-		_, ports[i], err = net.SplitHostPort(l.Addr().String())
-		require.NoError(t, err)
-	}
-	return ports
 }
 
 // callTime bounds a call: some ensembles make the server wait for itself.

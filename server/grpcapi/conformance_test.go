@@ -58,7 +58,7 @@ func outgoing(t *testing.T, conn *grpc.ClientConn, d *datadriven.TestData) strin
 	}
 	in, out := messageTypes(t, service, name)
 	req := encode(t, d, in)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var resp []byte
 	err := conn.Invoke(ctx, "/"+service+"/"+name, req, &resp, grpc.ForceCodecV2(bytesCodec{}))

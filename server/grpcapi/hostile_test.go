@@ -51,7 +51,7 @@ func TestRapidReset(t *testing.T) { // not parallel: it counts goroutines
 		}
 	}
 	infer()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+8 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+8 }, 30*time.Second, 10*time.Millisecond)
 }
 
 // TestHostileFrames: bytes that are not HTTP/2, or a flood of frames that require replies, end

@@ -69,13 +69,13 @@ func TestClientsThatLeave(t *testing.T) {
 				begin(ctx, conn)
 				require.Eventually(t, func() bool {
 					return strings.Contains(metricsOf(t, server), fmt.Sprintf(`nv_inference_pending_request_count{model="slow",version="1"} %d`, each-1))
-				}, 10*time.Second, 5*time.Millisecond)
+				}, 30*time.Second, 5*time.Millisecond)
 				leave(cancel, conn)
 				require.Eventually(t, func() bool {
 					text := metricsOf(t, server)
 					return strings.Contains(text, `nv_inference_pending_request_count{model="slow",version="1"} 0`) &&
 						canceled(text) >= each-1
-				}, 10*time.Second, 5*time.Millisecond, "still there: %s", metricsOf(t, server))
+				}, 30*time.Second, 5*time.Millisecond, "still there: %s", metricsOf(t, server))
 			})
 		}
 	}

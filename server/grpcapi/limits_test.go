@@ -223,7 +223,7 @@ func TestSlowSenders(t *testing.T) {
 			require.Eventually(t, func() bool {
 				_, err := client.ModelInfer(t.Context(), echoRequest(pattern(3<<20)))
 				return err == nil
-			}, 20*time.Second, 10*time.Millisecond, "not all was paid back")
+			}, 30*time.Second, 10*time.Millisecond, "not all was paid back")
 		})
 	}
 }

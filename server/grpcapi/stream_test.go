@@ -33,7 +33,7 @@ func TestStreams(t *testing.T) {
 	t.Parallel()
 	conn, ours := streamTarget(t)
 	datadriven.RunTest(t, "testdata/stream/cases", func(t *testing.T, d *datadriven.TestData) string {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for _, a := range d.CmdArgs {
 			for _, v := range a.Vals {

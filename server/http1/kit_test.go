@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	waitTime = 10 * time.Second
+	waitTime = time.Minute
 	pollTime = 5 * time.Millisecond
 
 	readPath    = "/read"

@@ -109,7 +109,7 @@ func sendRaw(t *testing.T, addr string, w wire) string {
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(waitTime)))
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: server\r\nConnection: close\r\n", w.path)
 	for _, h := range w.header {
 		head += h + "\r\n"

@@ -74,10 +74,10 @@ func testLimits(t *testing.T, start serving) {
 // body.
 func dial(t *testing.T, addr, text string, closeWrite bool) string {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	c, err := net.DialTimeout("tcp", addr, waitTime)
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(waitTime)))
 	_, err = io.WriteString(c, text)
 	require.NoError(t, err)
 	if closeWrite {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	waitTime = 10 * time.Second
+	waitTime = time.Minute
 	pollTime = 5 * time.Millisecond
 )
 
@@ -142,7 +142,7 @@ func TestSlowReader(t *testing.T) {
 	defer c.Close()
 	require.True(t, <-sent, "the request was not cancelled")
 	require.LessOrEqual(t, svc.pool.Bytes(), int64(96<<20))
-	require.NoError(t, c.SetDeadline(time.Now().Add(6*waitTime)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(5*waitTime)))
 	all, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	events := strings.Split(string(all), "\n\n")

@@ -45,14 +45,14 @@ const (
 // as text: status, the headers that matter, body.
 func send(t *testing.T, addr string, w wire) string {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	c, err := net.DialTimeout("tcp", addr, waitTime)
 	for i := 0; err != nil && *record != "" && i < 100; i++ {
 		time.Sleep(300 * time.Millisecond) // the last request ended it; somebody starts it again
-		c, err = net.DialTimeout("tcp", addr, 5*time.Second)
+		c, err = net.DialTimeout("tcp", addr, waitTime)
 	}
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	method := w.method
 	if method == "" {
 		method = "POST"

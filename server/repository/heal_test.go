@@ -200,7 +200,7 @@ func (b *brittle) sample() string {
 	select {
 	case text := <-b.samples:
 		return text
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return "nothing was run"
 	}
 }

@@ -72,7 +72,7 @@ func open(t testing.TB, change func(*Options), paths ...string) (*Repository, *l
 	}
 	r := New(o)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(t, r.Drain(ctx))
 		require.Zero(t, o.Pool.Outstanding())

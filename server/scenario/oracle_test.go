@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/inferencepb"
 	"triton/pkg/log/logtest"
 )
@@ -28,8 +29,8 @@ func startOracle(t *testing.T, dir string, s *Suite, todo []*Scenario) *nvidia {
 			require.NoError(t, m.Write(repository, prefix(i), "python", Python))
 		}
 	}
-	o := &nvidia{log: filepath.Join(t.TempDir(), "log"), metrics: freePort(t)}
-	web, rpc := freePort(t), freePort(t)
+	o := &nvidia{log: filepath.Join(t.TempDir(), "log"), metrics: freeporttest.Address(t)}
+	web, rpc := freeporttest.Address(t), freeporttest.Address(t)
 	port := func(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
 	cmd := exec.Command(filepath.Join(dir, "bin", "tritonserver"), append(strings.Fields(s.Needs["flags"]),
 		"--model-repository", repository, "--allow-gpu-metrics=false", "--exit-on-error=false", "--strict-readiness=false", "--exit-timeout-secs=3", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
@@ -66,12 +67,4 @@ func startOracle(t *testing.T, dir string, s *Suite, todo []*Scenario) *nvidia {
 	t.Cleanup(func() { _ = conn.Close() })
 	o.client = inferencepb.NewGRPCInferenceServiceClient(conn)
 	return o
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -65,7 +65,7 @@ func TestCloseHoldsNobodyUp(t *testing.T) {
 	require.Eventually(t, func() bool {
 		all, err := p.List(t.Context())
 		return err == nil && len(all) == 0
-	}, 10*time.Second, time.Millisecond)
+	}, 30*time.Second, time.Millisecond)
 	require.Empty(t, done, "it waits")
 	close(wait)
 	require.NoError(t, <-done)

@@ -39,14 +39,16 @@ import wire as wires
 args = None
 
 
+reserved = []  # sockets; never closed, so that the kernel gives their ports to nobody else
+
+
 def free_ports(n):
     sockets = [socket.socket() for _ in range(n)]
     for s in sockets:
         s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # lets in the server that names the port
+    reserved.extend(sockets)
+    return [s.getsockname()[1] for s in sockets]
 
 
 def descendants(pid):

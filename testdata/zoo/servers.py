@@ -16,12 +16,11 @@ class Server:
     """A server process on free loopback ports, ready when the constructor returns."""
 
     def __init__(self, argv, models, log):
-        sockets = [socket.socket() for _ in range(3)]
-        for s in sockets:
+        self.sockets = [socket.socket() for _ in range(3)]
+        for s in self.sockets:  # never closed, so that the kernel gives their ports to nobody else
             s.bind(("127.0.0.1", 0))
-        ports = [s.getsockname()[1] for s in sockets]
-        for s in sockets:
-            s.close()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # lets in the server that names the port
+        ports = [s.getsockname()[1] for s in self.sockets]
         argv = [*argv, f"--model-repository={models}", "--exit-on-error=false", "--allow-gpu-metrics=false", "--strict-readiness=false"]
         for name, port in zip(("http", "grpc", "metrics"), ports):
             argv += [f"--{name}-address=127.0.0.1", f"--{name}-port={port}"]

@@ -20,13 +20,13 @@ type loader struct {
 }
 
 // Measure runs one level of perf. Windows that are too short for the model are made longer,
-// because windows with a few requests never agree.
+// because windows with a few requests never agree, and those of a machine that stalls have none.
 func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string, load sweep.Load) (analyzer.Measurement, error) {
 	const enough, longest = 60, 10 * time.Second
 	c := l.config(model, load)
 	for {
 		m, err := l.run(ctx, at, c)
-		short := errors.Is(err, perf.ErrNoRequests) || err == nil && !m.Stable && m.Requests < enough
+		short := errors.Is(err, perf.ErrNoRequests) || errors.Is(err, perf.ErrNoExecutions) || err == nil && !m.Stable && m.Requests < enough
 		if !short || c.Interval >= longest || ctx.Err() != nil {
 			if err != nil {
 				return analyzer.Measurement{}, loadFailure(err)

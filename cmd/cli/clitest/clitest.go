@@ -2,7 +2,6 @@
 package clitest
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +58,7 @@ func (c *Command) Wait(t *testing.T) (code int, out, errs string) {
 // Printed waits until a started command has written a text to its standard output.
 func (c *Command) Printed(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), text) || len(c.Exit) > 0 }, 20*time.Second, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), text) || len(c.Exit) > 0 }, 30*time.Second, 2*time.Millisecond)
 	require.Empty(t, c.Exit, "the command ended: %s", &c.Stderr)
 }
 
@@ -89,13 +88,4 @@ func Models(t *testing.T) string {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "m", "1"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte(identity), 0o644))
 	return dir
-}
-
-// FreePort returns a port that is not in use.
-func FreePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -15,6 +15,7 @@ import (
 
 	"triton/cmd/cli/clitest"
 	"triton/cmd/cli/clitest/golden"
+	"triton/pkg/freeport/freeporttest"
 )
 
 func TestHelp(t *testing.T) {
@@ -81,7 +82,8 @@ func TestCannotStart(t *testing.T) {
 func TestSources(t *testing.T) {
 	t.Parallel()
 	models := clitest.Models(t)
-	flagPort, envPort, filePort := clitest.FreePort(t), clitest.FreePort(t), clitest.FreePort(t)
+	ports := freeporttest.Ports(t, 3)
+	flagPort, envPort, filePort := ports[0], ports[1], ports[2]
 	file := filepath.Join(t.TempDir(), "triton.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o644)) }
 	write(fmt.Sprintf("model-repository: [%s]\nallow-grpc: false\nallow-metrics: false\nhttp-address: 127.0.0.1\nhttp-port: %d\nid: from-file\n", models, filePort))
@@ -160,7 +162,7 @@ func TestNamedLibraryMissing(t *testing.T) {
 // signal that comes more than a second after the first.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
-	port := clitest.FreePort(t)
+	port := freeporttest.Ports(t, 1)[0]
 	p := clitest.New().Start(nil, "serve", "--model-repository", clitest.Models(t), "--http-address=127.0.0.1", "--http-port", fmt.Sprint(port),
 		"--allow-grpc=off", "--allow-metrics=off")
 	p.Printed(t, "Started HTTPService at ")

@@ -341,7 +341,7 @@ func TestGroupEndsWithTheChild(t *testing.T) {
 	require.Zero(t, p.Stop(time.Minute).Code)
 	pid, err := strconv.Atoi(strings.TrimPrefix(lines()[0], "false "))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return gone(pid) }, 30*time.Second, 10*time.Millisecond)
 }
 
 // gone reports whether a process has ended. It may be a zombie that its parent does not reap.
@@ -364,7 +364,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	require.NoError(t, parent.Process.Kill())
 	var exit *exec.ExitError
 	require.True(t, errors.As(parent.Wait(), &exit))
-	require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return gone(pid) }, 30*time.Second, 10*time.Millisecond)
 }
 
 func TestStartFails(t *testing.T) {

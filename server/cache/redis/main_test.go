@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"triton/pkg/freeport/freeporttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +41,7 @@ func start(t testing.TB, port string, args ...string) (at string, stop func()) {
 	t.Helper()
 	path := program(t)
 	if port == "" {
-		port = freePort(t)
+		port = freeporttest.Port(t)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, append([]string{
@@ -73,19 +74,8 @@ func start(t testing.TB, port string, args ...string) (at string, stop func()) {
 	case <-ready:
 	case <-ended:
 		t.Fatal("redis-server ended")
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("redis-server does not start")
 	}
 	return port, stop
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }

@@ -310,7 +310,7 @@ func TestHangs(t *testing.T) {
 	require.Eventually(t, func() bool {
 		text, _ := os.ReadFile(w.calls)
 		return strings.HasSuffix(string(text), "a LOAD_FAIL\na ends\n")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 30*time.Second, 10*time.Millisecond)
 }
 
 // TestManyModels: models of one agent may be loaded at the same time, and nothing grows.

@@ -72,7 +72,7 @@ func outcome(o perfcmd.Outcome, precise bool) load.Outcome {
 	switch {
 	case o.Err != nil:
 		out.Err = cause(o.Err)
-		out.Unsettled = errors.Is(o.Err, perf.ErrNoRequests)
+		out.Unsettled = errors.Is(o.Err, perf.ErrNoRequests) || errors.Is(o.Err, perf.ErrNoExecutions)
 	case level == nil:
 		out.Err, out.Unsettled = perf.ErrNoRequests, true
 	case !level.Stable && !precise:

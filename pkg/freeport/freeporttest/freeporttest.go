@@ -1,0 +1,34 @@
+// Package freeporttest reserves ports for the servers of a test.
+package freeporttest
+
+import (
+	"net"
+	"strconv"
+	"testing"
+
+	"triton/pkg/freeport"
+)
+
+// Ports reserves n ports until the test ends, and after the functions that the test registers
+// with Cleanup from now on.
+func Ports(t testing.TB, n int) []int {
+	t.Helper()
+	r, err := freeport.Reserve(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Release)
+	return r.Ports()
+}
+
+// Port is Ports for one port, as a string.
+func Port(t testing.TB) string {
+	t.Helper()
+	return strconv.Itoa(Ports(t, 1)[0])
+}
+
+// Address is Port with the address before it.
+func Address(t testing.TB) string {
+	t.Helper()
+	return net.JoinHostPort("127.0.0.1", Port(t))
+}
