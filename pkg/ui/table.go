@@ -4,10 +4,13 @@
 package ui
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
 // Align is the alignment of a column.
@@ -33,8 +36,26 @@ func Table(w io.Writer, columns []Column, rows [][]string) error {
 	if width, _ := terminalSize(w); width > 0 {
 		columns, rows = narrow(width, columns, rows)
 	}
-	_, err := io.WriteString(w, newGrid(columns, rows).text.String())
-	return err
+	header := make([]string, len(columns))
+	align := make(tw.Alignment, len(columns))
+	for i, c := range columns {
+		header[i], align[i] = c.Title, tw.AlignLeft
+		if c.Align == Right {
+			align[i] = tw.AlignRight
+		}
+	}
+	t := tablewriter.NewTable(w,
+		tablewriter.WithSymbols(tw.NewSymbols(tw.StyleLight)),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithAlignment(align),
+	)
+	t.Header(header)
+	if err := t.Bulk(rows); err != nil {
+		return fmt.Errorf("table: %w", err)
+	}
+	return t.Render()
 }
 
 // narrow drops spare columns until the table is not wider than width.

@@ -32,26 +32,6 @@ func TestTable(t *testing.T) {
 `, out.String())
 }
 
-func TestTableCells(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	columns := []ui.Column{{Title: "Model"}, {Title: "p99 us", Align: ui.Right}, {Title: "two\nlines"}}
-	require.NoError(t, ui.Table(&out, columns, [][]string{{"日本", " 12345678 ", "1"}, {"\x1b[31mred\x1b[0m", "7\n8", "two\nrows"}, {"few"}}))
-	require.Equal(t, `┌───────┬──────────┬───────┐
-│ Model │   p99 us │ two   │
-│       │          │ lines │
-├───────┼──────────┼───────┤
-│ 日本  │ 12345678 │ 1     │
-│ `+"\x1b[31mred\x1b[0m"+`   │        7 │ two   │
-│       │        8 │ rows  │
-│ few   │          │       │
-└───────┴──────────┴───────┘
-`, out.String())
-	out.Reset()
-	require.NoError(t, ui.Table(&out, columns[:1], nil))
-	require.Equal(t, "┌───────┐\n│ Model │\n└───────┘\n", out.String())
-}
-
 func TestSparkline(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "▁▅█", ui.Sparkline([]float64{9, 0, 4, 8}[1:], 10))

@@ -3,12 +3,12 @@ package flags
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 
 	"triton/cmd/cli/process"
 )
@@ -32,17 +32,17 @@ func (a Assignment) ValueError(err error) error {
 }
 
 // Settings returns the values of the flags that are not set yet, from the environment or
-// else from the configuration file, which is YAML, JSON or TOML; an empty name means no
-// file. The keys of the file are full flag names; any other key, even an abbreviation, is an
-// error.
-func (s *Set) Settings(name string) ([]Assignment, error) {
-	var from file
-	if name != "" {
-		var err error
-		if from, err = readFile(name); err != nil {
+// else from the configuration file. The file may be in any format that viper reads; an
+// empty name means no file. The keys of the file are full flag names; any other key, even
+// an abbreviation, is an error.
+func (s *Set) Settings(file string) ([]Assignment, error) {
+	from := viper.New()
+	if file != "" {
+		from.SetConfigFile(file)
+		if err := from.ReadInConfig(); err != nil {
 			return nil, fmt.Errorf("reading the configuration file: %w", err)
 		}
-		if err := s.checkKeys(from, name); err != nil {
+		if err := s.checkKeys(from, file); err != nil {
 			return nil, err
 		}
 	}
@@ -51,10 +51,16 @@ func (s *Set) Settings(name string) ([]Assignment, error) {
 		if f.Changed || !s.isSetting(f.Name) {
 			return
 		}
-		variable, value := s.Variable(f.Name)
-		source, values := "environment variable "+variable, []string{value}
-		if variable == "" {
-			source, values = name, from.texts(f.Name)
+		name, value := s.Variable(f.Name)
+		source, values := "environment variable "+name, []string{value}
+		if name == "" {
+			source, values = file, nil
+			if from.IsSet(f.Name) {
+				values = from.GetStringSlice(f.Name)
+				if text, ok := from.Get(f.Name).(string); ok {
+					values = []string{text}
+				}
+			}
 		}
 		for _, v := range values {
 			all = append(all, Assignment{f, v, source})
@@ -69,14 +75,14 @@ func (s *Set) isSetting(name string) bool {
 }
 
 // checkKeys returns an error about a key that is not the full name of a flag.
-func (s *Set) checkKeys(from file, name string) error {
+func (s *Set) checkKeys(from *viper.Viper, file string) error {
 	var names []string
 	s.VisitAll(func(f *pflag.Flag) {
 		if s.isSetting(f.Name) {
 			names = append(names, f.Name)
 		}
 	})
-	for _, key := range slices.Sorted(maps.Keys(from)) {
+	for _, key := range from.AllKeys() {
 		if slices.Contains(names, key) {
 			continue
 		}
@@ -88,7 +94,7 @@ func (s *Set) checkKeys(from file, name string) error {
 		if near != "" {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
-		return fmt.Errorf("%s: unknown setting %q%s", name, key, hint)
+		return fmt.Errorf("%s: unknown setting %q%s", file, key, hint)
 	}
 	return nil
 }
