@@ -17,6 +17,9 @@ import (
 
 // listen opens the port of a service.
 func listen(e Endpoint, name string) (net.Listener, error) {
+	if e.Inherited != nil {
+		return inherited{e.Inherited}, nil
+	}
 	network := "tcp"
 	if net.ParseIP(e.Address).To4() != nil {
 		network = "tcp4" // Go would open 0.0.0.0 for IPv6 too
@@ -31,6 +34,11 @@ func listen(e Endpoint, name string) (net.Listener, error) {
 	}
 	return l, nil
 }
+
+// inherited hides the socket of a listener. Before a listener is closed, its socket is shut down
+// (stopListening), which would end it for whoever opened it, too: a service manager keeps it for
+// the next server, with the connections that wait to be accepted.
+type inherited struct{ net.Listener }
 
 // countingListener counts its open connections and tracks their handshakes.
 type countingListener struct {
