@@ -19,6 +19,9 @@ import (
 var mayImport = map[string]string{
 	"cmd/triton":                  "cmd/cli cmd/cli/process",
 	"cmd/libtritonserver/weaken":  "",
+	"deploy/image":                "",
+	"deploy/manual":               "cmd/cli cmd/cli/process",
+	"deploy/sbom":                 "",
 	"cmd/libtritonserver":         "server server/backend/onnx server/capi server/capi/inprocess server/ratelimit server/repository",
 	"cmd/cli":                     "cmd/cli/analyze cmd/cli/doctor cmd/cli/flags cmd/cli/modelanalyzer cmd/cli/perf cmd/cli/process cmd/cli/repo cmd/cli/serve",
 	"cmd/cli/modelanalyzer":       "cmd/cli/process cmd/cli/flags cmd/cli/analyze/profile cmd/cli/analyze/report",
