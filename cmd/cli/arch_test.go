@@ -21,6 +21,7 @@ var mayImport = map[string]string{
 	"cmd/libtritonserver/weaken":  "",
 	"deploy/image":                "",
 	"deploy/manual":               "cmd/cli cmd/cli/process",
+	"deploy/probe":                "",
 	"deploy/sbom":                 "",
 	"cmd/libtritonserver":         "server server/backend/onnx server/capi server/capi/inprocess server/ratelimit server/repository",
 	"cmd/cli":                     "cmd/cli/analyze cmd/cli/doctor cmd/cli/flags cmd/cli/modelanalyzer cmd/cli/perf cmd/cli/process cmd/cli/repo cmd/cli/serve",

@@ -121,6 +121,28 @@ func TestArchive(t *testing.T) {
 	}, entries)
 }
 
+func TestUnpack(t *testing.T) {
+	t.Parallel()
+	archive := filepath.Join(t.TempDir(), "image.tar")
+	content := build(t, "linux/amd64="+tree(t, 0, time.Unix(5, 0)))
+	require.NoError(t, os.WriteFile(archive, content, 0o600))
+	folder := t.TempDir()
+	require.NoError(t, run([]string{"-unpack", folder, archive, "linux/amd64"}))
+	text, err := os.ReadFile(filepath.Join(folder, "usr/bin/tritonserver"))
+	require.NoError(t, err)
+	require.Equal(t, "usr/bin/triton", string(text))
+	info, err := os.Stat(filepath.Join(folder, "tmp"))
+	require.NoError(t, err)
+	require.Equal(t, os.ModeDir|os.ModeSticky|0o777, info.Mode())
+
+	require.ErrorContains(t, run([]string{"-unpack", folder, archive, "linux/arm64"}), "no image for linux/arm64")
+	require.ErrorContains(t, run([]string{"-unpack", folder, archive}), "usage")
+	require.ErrorContains(t, run([]string{"-unpack", folder, archive + "x", "linux/amd64"}), "no such file")
+	broken := bytes.ReplaceAll(content, []byte(`"os":"linux"`), []byte(`"os":"LINUX"`))
+	require.NoError(t, os.WriteFile(archive, broken, 0o600))
+	require.ErrorContains(t, run([]string{"-unpack", t.TempDir(), archive, "linux/amd64"}), "missing or broken")
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

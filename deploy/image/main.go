@@ -1,6 +1,8 @@
 // Command image writes a container image as an OCI archive, without a daemon and without a
 // registry: image -output FILE [options] PLATFORM=FOLDER[,FOLDER]...
 //
+// image -unpack FOLDER FILE PLATFORM writes the file system of an image into a folder.
+//
 // Each folder becomes a layer. Two runs over the same content write the same bytes: entries are
 // sorted, they belong to root and have the time of -epoch.
 package main
@@ -33,8 +35,15 @@ func run(args []string) error {
 	fs.StringVar(&o.name, "name", "", "repository and tag, for programs that load the archive")
 	fs.StringVar(&o.user, "user", "65532:65532", "numbers of user and group")
 	fs.StringVar(&o.workdir, "workdir", "/", "the working directory")
+	into := fs.String("unpack", "", "the folder for the file system of an archive")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if *into != "" {
+		if fs.NArg() != 2 {
+			return fmt.Errorf("usage: image -unpack FOLDER FILE PLATFORM")
+		}
+		return unpack(fs.Arg(0), fs.Arg(1), *into)
 	}
 	o.created = time.Unix(*epoch, 0).UTC()
 	o.entrypoint, o.command = strings.Fields(*entrypoint), strings.Fields(*command)

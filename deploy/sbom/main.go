@@ -110,6 +110,11 @@ func read(name, cache string, libraries []string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return describe(name, info, cache, libraries)
+}
+
+// describe returns the program in a file, with what the toolchain recorded in it.
+func describe(name string, info *buildinfo.BuildInfo, cache string, libraries []string) (p *program, err error) {
 	if cache == "" {
 		out, err := exec.Command("go", "env", "GOMODCACHE").Output()
 		if err != nil {
@@ -117,7 +122,7 @@ func read(name, cache string, libraries []string) (*program, error) {
 		}
 		cache = strings.TrimSpace(string(out))
 	}
-	p := &program{name: filepath.Base(name), build: info}
+	p = &program{name: filepath.Base(name), build: info}
 	if p.sha256, err = hash(name); err != nil {
 		return nil, err
 	}
