@@ -264,7 +264,7 @@ reproducible: onnxruntime $(TOOLS)/nfpm ## `make packages` twice, in two folders
 
 .PHONY: sbom-check
 sbom-check: ## check the bills of materials in dist/ by the schemas of CycloneDX and SPDX
-	[ -d build/sbom ] || { $(PYTHON) -m venv build/sbom && build/sbom/bin/pip install -q 'cyclonedx-python-lib[json-validation]==11.6.0' spdx-tools==0.8.3; }
+	[ -d build/sbom ] || { $(PYTHON) -m venv build/sbom && build/sbom/bin/pip install -q 'cyclonedx-python-lib[json-validation]==11.12.0' spdx-tools==0.8.5; }
 	build/sbom/bin/python deploy/sbom/check.py $(or $(DIST),dist)
 
 .PHONY: vulnerabilities

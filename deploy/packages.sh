@@ -40,7 +40,8 @@ fi
 for arch in amd64 arm64; do build $arch 0 "" "$work/bare-$arch"; done
 
 # 2. Manual pages and completions.
-go run ./deploy/manual "$work/man" "$version" "$SOURCE_DATE_EPOCH"
+# With the settings of the program, so that what was compiled is used again.
+go run -trimpath -tags grpcnotrace ./deploy/manual "$work/man" "$version" "$SOURCE_DATE_EPOCH"
 mkdir -p "$work/completions"
 "$work/native-$native" completion bash >"$work/completions/triton.bash"
 "$work/native-$native" completion zsh >"$work/completions/_triton"
