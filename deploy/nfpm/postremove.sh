@@ -1,3 +1,3 @@
 #!/bin/sh
 set -e
-if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+if [ -z "${DPKG_ROOT:-}" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi

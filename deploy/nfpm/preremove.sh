@@ -3,7 +3,7 @@
 set -e
 case ${1:-} in
 remove | 0)
-	if [ -d /run/systemd/system ]; then
+	if [ -z "${DPKG_ROOT:-}" ] && [ -d /run/systemd/system ]; then
 		systemctl --no-reload disable --now triton.service triton-http.socket triton-grpc.socket triton-metrics.socket || true
 	fi
 	;;
