@@ -101,7 +101,7 @@ fi
 if command -v rpm >/dev/null; then
 	root=$work/rpm
 	machine "$root"
-	rpm --root "$root" --initdb
+	mkdir -p "$root/var/lib/rpm" # rpm makes its database there
 	rpm --root "$root" --nodeps --nosignature --noscripts -i "$dist/triton_$arch.rpm"
 	identity "$root"
 	start chroot "$root" /usr/bin/tritonserver
