@@ -3,7 +3,8 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
-LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+# Functions begin at multiples of 16 bytes, not 32: 0.3 MB less.
+LDFLAGS  = -s -w -funcalign=16 -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 PYTHON  ?= python3
 
 # NVML's header marks its older calls as deprecated; and where the linker binds all
@@ -22,6 +23,8 @@ DEMO_PORT ?= 8000
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GORELEASER    = github.com/goreleaser/goreleaser/v2@v2.15.0
 GRPCURL       = github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4
+NFPM          = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
+GOVULNCHECK   = golang.org/x/vuln/cmd/govulncheck@v1.1.4
 BENCHSTAT     = golang.org/x/perf/cmd/benchstat@latest
 STORES = github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c github.com/fsouza/fake-gcs-server@v1.56.1 \
   github.com/distribution/distribution/v3/cmd/registry@v3.1.2
@@ -87,6 +90,7 @@ demo: build onnxruntime ## build, make the example models, serve them, measure r
 .PHONY: test
 test: build onnxruntime redis haproxy $(VENV)/.stamp ## everything: unit, race, no-cgo, other systems, real ONNX Runtime, real Python clients
 	@deploy/size.sh bin/triton
+	go run ./deploy/sbom -check bin/triton
 	CGO_ENABLED=0 go build ./...
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build ./...
@@ -268,6 +272,31 @@ analyze-spread: build onnxruntime ## `triton analyze` ten times on real models: 
 .PHONY: microbench
 microbench: ## Go benchmarks of the hot paths; COUNT=6 for benchstat
 	go test -run '^$$' -bench . -benchmem -benchtime 0.3s -count $(or $(COUNT),1) ./pkg/... ./server/... ./perf/...
+
+.PHONY: packages
+packages: onnxruntime $(TOOLS)/nfpm ## deb, rpm, container images, SBOM, provenance and checksums in dist/; SIGNING_KEY=key.pem signs
+	NFPM=$(TOOLS)/nfpm deploy/packages.sh $(or $(DIST),dist)
+
+.PHONY: packages-test
+packages-test: ## install, start, ask, upgrade and remove what `make packages` built; needs root or user namespaces
+	deploy/packages_test.sh $(or $(DIST),dist)
+
+.PHONY: reproducible
+reproducible: onnxruntime $(TOOLS)/nfpm ## `make packages` twice, in two folders without a common cache: all files are the same
+	NFPM=$(abspath $(TOOLS))/nfpm deploy/reproducible.sh build/reproducible
+
+.PHONY: sbom-check
+sbom-check: ## check the bills of materials in dist/ by the schemas of CycloneDX and SPDX
+	[ -d build/sbom ] || { $(PYTHON) -m venv build/sbom && build/sbom/bin/pip install -q 'cyclonedx-python-lib[json-validation]==11.12.0' spdx-tools==0.8.5; }
+	build/sbom/bin/python deploy/sbom/check.py $(or $(DIST),dist)
+
+.PHONY: vulnerabilities
+vulnerabilities: ## govulncheck; needs the network's vulnerability database
+	go run $(GOVULNCHECK) ./... || { echo "govulncheck failed: it found something, or https://vuln.go.dev cannot be reached from here" >&2; exit 1; }
+
+$(TOOLS)/nfpm:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS)) go install $(NFPM)
 
 .PHONY: clean
 clean: ## remove what the build made (not lib/, models/, .venv/, .oracle/)

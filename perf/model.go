@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"sort"
 
 	"triton/perf/data"
 	"triton/pkg/client"
@@ -140,7 +140,7 @@ func (m *model) tensors(list []*client.TensorMetadata, what string) ([]data.Tens
 		}
 		all = append(all, data.Tensor{Name: t.GetName(), DataType: dt, Shape: shape.Clone()})
 	}
-	slices.SortFunc(all, func(a, b data.Tensor) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, nil
 }
 

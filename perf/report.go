@@ -3,6 +3,7 @@ package perf
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -26,7 +27,7 @@ func (r *Report) Measured() []Level {
 			all = append(all, l)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Level) int { return cmp.Compare(a.Number, b.Number) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Number < all[j].Number })
 	return all
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 
 	"triton/pkg/client"
@@ -67,8 +68,9 @@ func (r *run) modelDelta(self modelID, before, after snapshot) (*ServerStats, er
 		s.Composing = append(s.Composing, *stats)
 	}
 	s.Ensemble = len(s.Composing) > 0
-	slices.SortFunc(s.Composing, func(a, b ServerStats) int {
-		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version))
+	sort.Slice(s.Composing, func(i, j int) bool {
+		a, b := &s.Composing[i], &s.Composing[j]
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Version, b.Version)) < 0
 	})
 	return s, nil
 }
@@ -160,7 +162,7 @@ func batchDeltas(before, after []*client.BatchStatistics) []BatchStats {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b BatchStats) int { return cmp.Compare(a.Size, b.Size) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Size < all[j].Size })
 	return all
 }
 

@@ -18,6 +18,9 @@ import (
 
 // listen opens the port of a service.
 func listen(e Endpoint, name string) (net.Listener, error) {
+	if e.Inherited != nil {
+		return inherited{e.Inherited}, nil
+	}
 	if path, ok := identity.UnixPath(e.Address); ok {
 		l, err := identity.ListenUnix(path)
 		if err != nil {
@@ -39,6 +42,11 @@ func listen(e Endpoint, name string) (net.Listener, error) {
 	}
 	return l, nil
 }
+
+// inherited hides the socket of a listener. Before a listener is closed, its socket is shut down
+// (stopListening), which would end it for whoever opened it, too: a service manager keeps it for
+// the next server, with the connections that wait to be accepted.
+type inherited struct{ net.Listener }
 
 // countingListener counts its open connections and tracks their handshakes.
 type countingListener struct {

@@ -192,6 +192,9 @@ type Endpoint struct {
 	Address string
 	Port    int
 	Reuse   bool // SO_REUSEPORT: several servers may share the port
+	// Inherited is a socket that listens already, in place of Address and Port. The server
+	// closes it; who opened it may hold it open.
+	Inherited net.Listener
 }
 
 // HTTP configures the HTTP frontend.

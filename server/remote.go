@@ -3,8 +3,7 @@ package server
 import (
 	"errors"
 	"os"
-	"slices"
-	"strings"
+	"sort"
 	"sync"
 
 	"triton/pkg/status"
@@ -133,7 +132,7 @@ func (r *remotes) stats() (all []mirror.Stats, cache *filecache.Stats) {
 		seen[s.Path] = len(all)
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b mirror.Stats) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Path < all[j].Path })
 	c := r.cache.Stats()
 	return all, &c
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -172,7 +172,9 @@ func (s *State) UnmarshalJSON(text []byte) error {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b ordered) int { return cmp.Or(a.order-b.order, strings.Compare(a.Key, b.Key)) })
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(all[i].order-all[j].order, strings.Compare(all[i].Key, all[j].Key)) < 0
+	})
 	for _, o := range all {
 		s.Trials = append(s.Trials, o.Trial)
 	}

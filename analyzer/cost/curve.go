@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -56,9 +57,9 @@ func New(points []Point) (*Curve, error) {
 		}
 		c.lines[i].points = append(c.lines[i].points, p)
 	}
-	slices.SortFunc(c.lines, func(a, b line) int { return cmp.Compare(a.instances, b.instances) })
+	sort.Slice(c.lines, func(i, j int) bool { return c.lines[i].instances < c.lines[j].instances })
 	for _, l := range c.lines {
-		slices.SortFunc(l.points, func(a, b Point) int { return cmp.Compare(a.Batch, b.Batch) })
+		sort.Slice(l.points, func(i, j int) bool { return l.points[i].Batch < l.points[j].Batch })
 	}
 	return c, nil
 }

@@ -3,6 +3,7 @@ package ranking
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"triton/analyzer/trial"
@@ -66,7 +67,7 @@ func (s Scorer) Rank(results []trial.Result) []Variant {
 	}
 	for i := range variants {
 		v := &variants[i]
-		slices.SortStableFunc(v.Results, s.order)
+		sort.SliceStable(v.Results, func(i, j int) bool { return s.order(v.Results[i], v.Results[j]) < 0 })
 		v.Best = v.Results[0]
 		for _, r := range v.Results {
 			if s.Passes(r.Measurement) {
@@ -75,7 +76,7 @@ func (s Scorer) Rank(results []trial.Result) []Variant {
 			}
 		}
 	}
-	slices.SortStableFunc(variants, func(a, b Variant) int { return s.order(a.Best, b.Best) })
+	sort.SliceStable(variants, func(i, j int) bool { return s.order(variants[i].Best, variants[j].Best) < 0 })
 	return variants
 }
 

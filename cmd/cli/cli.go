@@ -32,7 +32,7 @@ func Main(p process.Process) int {
 			return process.Failure
 		}
 	}
-	root := newRoot(p)
+	root := Root(p)
 	root.SetArgs(commandArgs(p.Args))
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
@@ -82,7 +82,8 @@ func withCommand(command string, args []string) []string {
 	return append([]string{command}, args...)
 }
 
-func newRoot(p process.Process) *cobra.Command {
+// Root returns the tree of commands, for a program that writes its manual pages.
+func Root(p process.Process) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "triton",
 		Short:         "Serve, measure, size and check machine-learning models",

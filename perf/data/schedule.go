@@ -2,13 +2,13 @@ package data
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -45,7 +45,8 @@ func (s *Set) orderByTime(nested bool) error {
 	if nested {
 		return errOneStream
 	}
-	slices.SortStableFunc(s.Streams[0], func(a, b Step) int { return cmp.Compare(a.Time, b.Time) })
+	steps := s.Streams[0]
+	sort.SliceStable(steps, func(i, j int) bool { return steps[i].Time < steps[j].Time })
 	return nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -94,6 +94,6 @@ func fieldsOfJSON(m map[string]json.RawMessage) []field {
 		}
 		all = append(all, f)
 	}
-	slices.SortFunc(all, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -177,7 +178,7 @@ func latency(mean, longest time.Duration, ps []perf.Percentile, tail perf.Percen
 	all := slices.Clone(ps)
 	if tail.P > 0 && !slices.ContainsFunc(ps, func(p perf.Percentile) bool { return p.P == tail.P }) {
 		all = append(all, tail)
-		slices.SortFunc(all, func(a, b perf.Percentile) int { return cmp.Compare(a.P, b.P) })
+		sort.Slice(all, func(i, j int) bool { return cmp.Less(all[i].P, all[j].P) })
 	}
 	for _, p := range all {
 		l.Percentiles = append(l.Percentiles, Percentile{p.P, micros(p.Latency), p.Samples, interval(p.Interval, 1000)})

@@ -1,9 +1,8 @@
 package client
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"sort"
 
 	"triton/pkg/inferencepb"
 )
@@ -48,7 +47,7 @@ func (c *Client) SystemMemory(ctx context.Context, name string) ([]SystemRegion,
 	for _, s := range r.GetRegions() {
 		all = append(all, SystemRegion{s.GetName(), s.GetKey(), s.GetOffset(), s.GetByteSize()})
 	}
-	slices.SortFunc(all, func(a, b SystemRegion) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, err
 }
 
@@ -74,6 +73,6 @@ func (c *Client) CUDAMemory(ctx context.Context, name string) ([]CUDARegion, err
 	for _, s := range r.GetRegions() {
 		all = append(all, CUDARegion{Name: s.GetName(), Device: int64(s.GetDeviceId()), Size: s.GetByteSize()})
 	}
-	slices.SortFunc(all, func(a, b CUDARegion) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, err
 }

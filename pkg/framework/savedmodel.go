@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -153,8 +154,8 @@ func readSignature(b []byte) (s signature, err error) {
 		return err
 	})
 	byName := func(a, b namedTensor) int { return strings.Compare(a.name, b.name) }
-	slices.SortFunc(s.inputs, byName)
-	slices.SortFunc(s.outputs, byName)
+	sort.Slice(s.inputs, func(i, j int) bool { return byName(s.inputs[i], s.inputs[j]) < 0 })
+	sort.Slice(s.outputs, func(i, j int) bool { return byName(s.outputs[i], s.outputs[j]) < 0 })
 	return s, err
 }
 

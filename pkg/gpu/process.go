@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+	"sort"
 	"strings"
 
 	"triton/pkg/gpu/nvml"
@@ -65,7 +65,7 @@ func (h *handle) processes() ([]Process, nvml.Return) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
+	sort.Slice(all, func(i, j int) bool { return all[i].PID < all[j].PID })
 	return all, nvml.Success
 }
 

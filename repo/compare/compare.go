@@ -6,6 +6,7 @@ package compare
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -152,7 +153,7 @@ func (c *comparison) entries(path string, fd protoreflect.FieldDescriptor, from,
 	}
 	from.Range(collect)
 	to.Range(collect)
-	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int { return strings.Compare(a.String(), b.String()) })
+	sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
 	for _, k := range keys {
 		at := path + "[" + strconv.Quote(k.String()) + "]"
 		if fd.MapValue().Message() != nil && from.Has(k) && to.Has(k) {

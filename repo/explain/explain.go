@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -40,7 +41,7 @@ type File struct {
 // Rules returns the rules of all findings that the linter reports, by id.
 func Rules() []repo.Rule {
 	all := slices.Concat(lint.Rules(), suppress.Rules())
-	slices.SortFunc(all, func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID })
 	return all
 }
 

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"sort"
 
 	"triton/pkg/modelconfig/format"
 	"triton/repo"
@@ -92,7 +93,7 @@ func byFile(found []repo.Finding) map[string][]repo.Finding {
 		}
 	}
 	for _, own := range files {
-		slices.SortStableFunc(own, func(a, b repo.Finding) int { return cmp.Or(b.Line-a.Line, b.Col-a.Col) })
+		sort.SliceStable(own, func(i, j int) bool { return cmp.Or(own[j].Line-own[i].Line, own[j].Col-own[i].Col) < 0 })
 	}
 	return files
 }

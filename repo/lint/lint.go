@@ -6,6 +6,7 @@ package lint
 
 import (
 	"slices"
+	"sort"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
@@ -61,7 +62,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 		found = append(found, r.found...)
 	}
 	found = append(found, weightless(runs)...)
-	slices.SortStableFunc(found, repo.Compare)
+	sort.SliceStable(found, func(i, j int) bool { return repo.Compare(found[i], found[j]) < 0 })
 	return slices.Compact(found)
 }
 

@@ -2,7 +2,7 @@ package lint
 
 import (
 	"slices"
-	"strings"
+	"sort"
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/agent"
@@ -84,6 +84,6 @@ func Rules() []repo.Rule {
 	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), requirement.Rules(), modelfile.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
 	}
-	slices.SortFunc(list, func(a, b repo.Rule) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	return list
 }

@@ -9,6 +9,7 @@ package suppress
 import (
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"triton/repo"
@@ -61,7 +62,7 @@ func Comments(models []repo.Model, found []repo.Finding, rules []repo.Rule) ([]r
 			kept = append(kept, file.unused()...)
 		}
 	}
-	slices.SortStableFunc(kept, repo.Compare)
+	sort.SliceStable(kept, func(i, j int) bool { return repo.Compare(kept[i], kept[j]) < 0 })
 	return kept, nil
 }
 

@@ -2,7 +2,7 @@ package repository
 
 import (
 	"context"
-	"slices"
+	"sort"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -41,7 +41,7 @@ func (r *Repository) Loaded() []LoadedModel {
 		}
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b LoadedModel) int { return store.Compare(a.ID, b.ID) })
+	sort.Slice(all, func(i, j int) bool { return store.Compare(all[i].ID, all[j].ID) < 0 })
 	return all
 }
 

@@ -3,6 +3,7 @@ package repository
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -97,14 +98,6 @@ func (p *progress) report(activity func(store.ID) string) readiness.Start {
 			Name: v.id.Name, Version: strconv.FormatInt(v.number, 10), Seconds: now.Sub(since).Seconds(), Activity: activity(v.id),
 		})
 	}
-	slices.SortFunc(s.Loading, func(a, b readiness.Loading) int {
-		switch {
-		case a.Seconds > b.Seconds:
-			return -1
-		case a.Seconds < b.Seconds:
-			return 1
-		}
-		return 0
-	})
+	sort.Slice(s.Loading, func(i, j int) bool { return s.Loading[i].Seconds > s.Loading[j].Seconds })
 	return s
 }

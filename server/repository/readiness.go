@@ -2,7 +2,7 @@ package repository
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 
 	"triton/server/readiness"
 	"triton/server/repository/actual"
@@ -105,8 +105,9 @@ func (r *Repository) conditions(checks bool) []readiness.Version {
 		}
 	}
 	r.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b readiness.Version) int {
-		return store.Compare(store.ID{Namespace: a.Namespace, Name: a.Name}, store.ID{Namespace: b.Namespace, Name: b.Name})
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		return store.Compare(store.ID{Namespace: a.Namespace, Name: a.Name}, store.ID{Namespace: b.Namespace, Name: b.Name}) < 0
 	})
 	return all
 }

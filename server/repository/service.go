@@ -1,7 +1,7 @@
 package repository
 
 import (
-	"slices"
+	"sort"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
@@ -75,7 +75,7 @@ func (r *Repository) Status() []actual.Status {
 		}
 	}
 	r.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b actual.Status) int { return store.Compare(a.ID, b.ID) })
+	sort.SliceStable(all, func(i, j int) bool { return store.Compare(all[i].ID, all[j].ID) < 0 })
 	return all
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"triton/pkg/cuda"
@@ -78,7 +79,7 @@ func (m *Manager) CUDAStatus(name string) ([]CUDARegion, error) {
 	for _, r := range regions {
 		all = append(all, CUDARegion{r.name, r.memory.(*deviceMemory).index, r.size})
 	}
-	slices.SortFunc(all, func(a, b CUDARegion) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, nil
 }
 

@@ -1,9 +1,8 @@
 package shm
 
 import (
-	"cmp"
 	"os"
-	"slices"
+	"sort"
 	"strings"
 
 	"triton/pkg/status"
@@ -63,7 +62,7 @@ func (m *Manager) SystemStatus(name string) ([]SystemRegion, error) {
 		p := r.memory.(*mapping)
 		all = append(all, SystemRegion{r.name, p.key, p.offset, r.size})
 	}
-	slices.SortFunc(all, func(a, b SystemRegion) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, nil
 }
 

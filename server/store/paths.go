@@ -1,11 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 
 	"triton/pkg/status"
@@ -189,7 +189,7 @@ func (p *Paths) List(ctx context.Context) ([]Model, error) {
 			models = append(models, m)
 		}
 	}
-	slices.SortFunc(models, func(a, b Model) int { return Compare(a.ID, b.ID) })
+	sort.Slice(models, func(i, j int) bool { return Compare(models[i].ID, models[j].ID) < 0 })
 	return models, errors.Join(errs...)
 }
 
@@ -249,7 +249,7 @@ func (p *Paths) roots() []root {
 	for path, names := range p.added {
 		all = append(all, root{path: path, names: names})
 	}
-	slices.SortFunc(all, func(a, b root) int { return cmp.Compare(a.path, b.path) })
+	sort.Slice(all, func(i, j int) bool { return all[i].path < all[j].path })
 	return all
 }
 

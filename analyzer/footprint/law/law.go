@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 )
 
 // Point is the peak memory of a server with a number of instances, in bytes.
@@ -51,7 +52,7 @@ var ErrTooFew = errors.New("the cost of an instance takes three instance counts 
 // Fit computes the law of at least three counts, one of them repeated.
 func Fit(points []Point) (Law, error) {
 	l := Law{Points: slices.Clone(points)}
-	slices.SortStableFunc(l.Points, func(a, b Point) int { return a.Instances - b.Instances })
+	sort.SliceStable(l.Points, func(i, j int) bool { return l.Points[i].Instances < l.Points[j].Instances })
 	levels := l.levels()
 	if len(levels) < minCounts || len(points) < minCounts+1 {
 		return Law{}, fmt.Errorf("%w; measured: %d", ErrTooFew, len(levels))

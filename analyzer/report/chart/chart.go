@@ -5,6 +5,7 @@ package chart
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -90,8 +91,8 @@ func Breakdown(results []trial.Result) *plot.Bars {
 		b.Parts = append(b.Parts, outcome.Header(tag))
 	}
 	sorted := slices.Clone(results)
-	slices.SortStableFunc(sorted, func(x, y trial.Result) int {
-		return compareLoads(x.Config.Members[0].Load, y.Config.Members[0].Load)
+	sort.SliceStable(sorted, func(i, j int) bool {
+		return compareLoads(sorted[i].Config.Members[0].Load, sorted[j].Config.Members[0].Load) < 0
 	})
 	for _, r := range sorted {
 		var labels []string

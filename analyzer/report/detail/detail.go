@@ -5,6 +5,7 @@ package detail
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -61,16 +62,10 @@ func table(o *outcome.Outcome, m *outcome.Model, v outcome.Variant, mode string)
 		t.Columns = append(t.Columns, c.Column)
 	}
 	results := slices.Clone(v.Results)
-	slices.SortStableFunc(results, func(a, b trial.Result) int {
-		x, _ := outcome.Value(a, sortBy)
-		y, _ := outcome.Value(b, sortBy)
-		switch {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+	sort.SliceStable(results, func(i, j int) bool {
+		x, _ := outcome.Value(results[i], sortBy)
+		y, _ := outcome.Value(results[j], sortBy)
+		return x > y
 	})
 	for _, r := range results {
 		row := make([]page.Text, len(columns))

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"slices"
+	"sort"
 
 	"triton/analyzer/metric"
 	"triton/analyzer/ranking"
@@ -102,16 +103,10 @@ func (m *Model) Pareto() []trial.Result {
 			front = append(front, r)
 		}
 	}
-	slices.SortStableFunc(front, func(a, b trial.Result) int {
-		p, _ := at(a)
-		q, _ := at(b)
-		switch {
-		case p.latency < q.latency:
-			return -1
-		case p.latency > q.latency:
-			return 1
-		}
-		return 0
+	sort.SliceStable(front, func(i, j int) bool {
+		p, _ := at(front[i])
+		q, _ := at(front[j])
+		return p.latency < q.latency
 	})
 	return front
 }

@@ -5,8 +5,6 @@ import (
 	"sync"
 
 	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
 )
@@ -21,9 +19,12 @@ type typeface struct {
 	buf  sfnt.Buffer
 }
 
-var regular, bold = load(goregular.TTF), load(gobold.TTF)
+var (
+	regular = sync.OnceValue(func() *typeface { return parse(regularTTF()) })
+	bold    = sync.OnceValue(func() *typeface { return parse(boldTTF()) })
+)
 
-func load(data []byte) *typeface {
+func parse(data []byte) *typeface {
 	f, err := sfnt.Parse(data)
 	if err != nil {
 		panic(err) // the fonts are part of the program
@@ -33,9 +34,9 @@ func load(data []byte) *typeface {
 
 func face(isBold bool) *typeface {
 	if isBold {
-		return bold
+		return bold()
 	}
-	return regular
+	return regular()
 }
 
 // index returns the glyph of a character; that of "?" if the font has none.
@@ -71,7 +72,7 @@ func Width(s string, size float64, isBold bool) float64 {
 
 // Printable replaces characters that the font of images and PDF files lacks by question marks.
 func Printable(s string) string {
-	t := regular
+	t := regular()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.Map(func(r rune) rune {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -40,7 +41,9 @@ type Target struct {
 // Sorted returns points in the order of X.
 func Sorted(points []Point) []Point {
 	points = slices.Clone(points)
-	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
+	sort.SliceStable(points, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(points[i].X, points[j].X), cmp.Compare(points[i].Y, points[j].Y)) < 0
+	})
 	return points
 }
 

@@ -1,18 +1,14 @@
 package plot
 
-import (
-	"codeberg.org/go-pdf/fpdf"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goregular"
-)
+import "codeberg.org/go-pdf/fpdf"
 
 // FontFamily is the name of the font of PDF files.
 const FontFamily = "go"
 
 // AddFonts adds the font of charts to a PDF file, upright and bold.
 func AddFonts(f *fpdf.Fpdf) {
-	f.AddUTF8FontFromBytes(FontFamily, "", goregular.TTF)
-	f.AddUTF8FontFromBytes(FontFamily, "B", gobold.TTF)
+	f.AddUTF8FontFromBytes(FontFamily, "", regularTTF())
+	f.AddUTF8FontFromBytes(FontFamily, "B", boldTTF())
 }
 
 // document is a canvas on a page of a PDF file whose unit is the point.

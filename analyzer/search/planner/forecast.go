@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 
 	"triton/analyzer/metric"
 	"triton/analyzer/trial"
@@ -119,7 +120,7 @@ func (f *forecaster) believe(residuals [][]float64) {
 			kept = append(kept, b)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b belief) int { return cmp.Compare(b.probability, a.probability) })
+	sort.SliceStable(kept, func(i, j int) bool { return cmp.Less(kept[j].probability, kept[i].probability) })
 	f.beliefs = kept[:min(len(kept), mostBeliefs)]
 	var total float64
 	for _, b := range f.beliefs {

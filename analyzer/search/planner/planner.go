@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"triton/analyzer/metric"
 	"triton/analyzer/search/space"
@@ -211,7 +212,7 @@ func (p *plan) next() (best *point, gain, precision float64) {
 	for _, x := range p.grid.around(p.best.point) {
 		offers = append(offers, offer{x, p.gain(f, x) * p.fitting(x)})
 	}
-	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(b.gain, a.gain) })
+	sort.SliceStable(offers, func(i, j int) bool { return cmp.Less(offers[j].gain, offers[i].gain) })
 	for _, o := range offers {
 		if o.gain < least {
 			return nil, o.gain, 0

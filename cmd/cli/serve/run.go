@@ -11,6 +11,7 @@ import (
 	"triton/cmd/cli/devices"
 	"triton/cmd/cli/library"
 	"triton/cmd/cli/process"
+	"triton/cmd/cli/systemd"
 	"triton/pkg/cuda"
 	"triton/pkg/log"
 	"triton/server"
@@ -35,6 +36,12 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	}
 	defer sink.Close()
 	opts := o.Options
+	unit, err := systemd.Open(p.Getenv, os.Getpid(), socketNames...)
+	if err != nil {
+		return usageError(err)
+	}
+	defer unit.Close()
+	inherit(unit, &opts)
 	opts.Version, opts.Log, opts.Logs = p.Version, sink.Logger(), sink
 	opts.Guard.Audit.Stderr = p.Stderr
 	if o.access {
@@ -61,7 +68,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	if err != nil {
 		return usageError(err)
 	}
-	err = exit(p, runServer(ctx, p, s))
+	err = exit(p, runServer(ctx, p, s, reporter{unit, opts.Log}))
 	plugin.Finalize(opts.Log)
 	return err
 }
@@ -82,12 +89,13 @@ func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
 
 // runServer serves until a signal. The first signal lets the requests in flight finish, the
 // second does not. During the drain delay the second one only ends the delay.
-func runServer(ctx context.Context, p process.Process, s *server.Server) error {
+func runServer(ctx context.Context, p process.Process, s *server.Server, manager reporter) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	drain := func(sig os.Signal) {
 		number, _ := sig.(syscall.Signal)
 		fmt.Fprintf(p.Stdout, "Signal (%d) received.\n", int(number))
+		manager.stopping()
 		cancel()
 	}
 	stop := p.OnSignal(process.SignalWindow, drain, func(sig os.Signal) {
@@ -97,6 +105,7 @@ func runServer(ctx context.Context, p process.Process, s *server.Server) error {
 		drain(sig)
 	})
 	defer stop()
+	defer manager.follow(s)()
 	return onHeapFloor(func() error { return s.Run(ctx) })
 }
 

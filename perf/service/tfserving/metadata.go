@@ -2,8 +2,7 @@ package tfserving
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+	"sort"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -64,7 +63,7 @@ func readInputs(reply []byte, signature string) ([]inputInfo, error) {
 		inputs = append(inputs, in)
 		return err
 	})
-	slices.SortFunc(inputs, func(a, b inputInfo) int { return strings.Compare(a.name, b.name) })
+	sort.Slice(inputs, func(i, j int) bool { return inputs[i].name < inputs[j].name })
 	return inputs, err
 }
 

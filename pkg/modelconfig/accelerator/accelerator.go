@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"triton/pkg/inferencepb"
@@ -48,7 +49,7 @@ func (p Provider) Get(key string) (string, bool) {
 func (p Provider) With(key, value string) Provider {
 	options := slices.DeleteFunc(slices.Clone(p.Options), func(o Option) bool { return o.Key == key })
 	p.Options = append(options, Option{key, value})
-	slices.SortFunc(p.Options, func(a, b Option) int { return strings.Compare(a.Key, b.Key) })
+	sort.Slice(p.Options, func(i, j int) bool { return p.Options[i].Key < p.Options[j].Key })
 	return p
 }
 

@@ -3,7 +3,7 @@ package edit
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -133,7 +133,7 @@ func sortedKeys(m protoreflect.Map) []protoreflect.MapKey {
 		keys = append(keys, k)
 		return true
 	})
-	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int { return strings.Compare(a.String(), b.String()) })
+	sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
 	return keys
 }
 

@@ -5,6 +5,7 @@ package metric
 import (
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -124,7 +125,7 @@ type Metric struct {
 // releases it. Only a histogram has bounds.
 func (f *Family) Metric(labels []Label, bounds []float64) (*Metric, error) {
 	labels = slices.Clone(labels)
-	slices.SortFunc(labels, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(labels, func(i, j int) bool { return labels[i].Name < labels[j].Name })
 	for i, l := range labels {
 		if !validName.MatchString(l.Name) || strings.HasPrefix(l.Name, "__") || strings.Contains(l.Name, ":") ||
 			i > 0 && l.Name == labels[i-1].Name || f.kind == Histogram && l.Name == "le" {

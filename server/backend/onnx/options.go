@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"triton/pkg/inferencepb"
@@ -71,7 +72,7 @@ func parseOptions(spec backend.Spec, gpu bool) (*options, error) {
 			o.entries = append(o.entries, pair{key, v})
 		}
 	}
-	slices.SortFunc(o.entries, func(a, b pair) int { return strings.Compare(a.key, b.key) })
+	sort.Slice(o.entries, func(i, j int) bool { return o.entries[i].key < o.entries[j].key })
 	p.flag(parameterProfile, &o.profile)
 	p.flag(parameterOptimized, &o.optimized)
 	if gpu {

@@ -3,6 +3,7 @@ package onnx
 import (
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"triton/pkg/modelconfig/textvalue"
@@ -101,7 +102,7 @@ func arenaSettings(settings map[string]string) ([]arenaSetting, error) {
 		}
 		list = append(list, arenaSetting{option, n})
 	}
-	slices.SortFunc(list, func(a, b arenaSetting) int { return strings.Compare(a.key, b.key) })
+	sort.Slice(list, func(i, j int) bool { return list[i].key < list[j].key })
 	return list, nil
 }
 

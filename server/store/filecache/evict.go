@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"time"
 )
 
@@ -81,7 +81,9 @@ func (c *Cache) evict(ctx context.Context, tooMuch func(total int64) bool) int64
 	if err != nil {
 		return 0
 	}
-	slices.SortFunc(all, func(a, b stored) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.digest, b.digest)) })
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(all[i].used.Compare(all[j].used), cmp.Compare(all[i].digest, all[j].digest)) < 0
+	})
 	freed := int64(0)
 	for _, s := range all {
 		if !tooMuch(c.bytes.Load()) {

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"triton/server/store"
@@ -33,7 +34,7 @@ type folder struct {
 func newListing(objects []remote.Object) *listing {
 	l := &listing{models: map[string]*folder{}}
 	objects = slices.Clone(objects)
-	slices.SortFunc(objects, func(a, b remote.Object) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(objects, func(i, j int) bool { return objects[i].Name < objects[j].Name })
 	for _, o := range objects {
 		name, rest, nested := strings.Cut(o.Name, "/")
 		if !nested {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -157,6 +158,6 @@ func readRecording(r io.Reader, model string, batching bool) ([]capacity.Arrival
 	case model == "" && len(models) > 1:
 		return nil, fmt.Errorf("the requests are of the models %s: name one with -m", strings.Join(models, ", "))
 	}
-	slices.SortStableFunc(all, func(a, b capacity.Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].At < all[j].At })
 	return all, nil
 }
