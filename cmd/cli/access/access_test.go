@@ -69,6 +69,8 @@ func TestKeys(t *testing.T) {
 	require.ErrorContains(t, err, `has no key with the ID or owner "alice"`)
 	_, err = command(t, "add", "a b", "-f", file)
 	require.ErrorContains(t, err, "owner")
+	_, err = command(t, "add", "alice", "-f", file, "--valid=-1h")
+	require.ErrorContains(t, err, "--valid is -1h0m0s", "a key that never expires")
 	_, err = command(t, "add", "alice")
 	require.ErrorContains(t, err, "--api-keys is missing")
 	_, err = command(t, "list", "-f", file+".none")

@@ -33,6 +33,9 @@ a second. In an access policy the owner is key:OWNER.`,
 		if err := needFile(file); err != nil {
 			return err
 		}
+		if valid < 0 {
+			return process.UsageError("--valid is %s: the key would have expired", valid)
+		}
 		now, expires := time.Now(), time.Time{}
 		if valid > 0 {
 			expires = now.Add(valid)
@@ -126,20 +129,21 @@ func read(file string) ([]apikey.Entry, error) {
 // fileMode lets only the owner of the file, and its group, read it.
 const fileMode = 0o640
 
-// change replaces a file as a whole, so that a server never reads half of it. Two changes at a
+// change replaces a file as a whole, so that a server never reads half of it. The new file has
+// the rights and the owner of the earlier one, so that the server can read it. Two changes at a
 // time happen one after the other.
 func change(file string, edit func([]apikey.Entry) ([]apikey.Entry, error)) (err error) {
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
+	}
 	lock := flock.New(file + ".lock")
 	if err := lock.Lock(); err != nil {
 		return failure("API keys: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	entries, err := read(file)
-	mode := fs.FileMode(fileMode)
-	switch info, missing := os.Stat(file); {
-	case missing == nil:
-		mode = info.Mode().Perm()
-	case errors.Is(missing, fs.ErrNotExist):
+	earlier, missing := os.Stat(file)
+	if errors.Is(missing, fs.ErrNotExist) {
 		err = nil
 	}
 	if err != nil {
@@ -153,6 +157,11 @@ func change(file string, edit func([]apikey.Entry) ([]apikey.Entry, error)) (err
 		return failure("API keys: %w", err)
 	}
 	_, err = next.Write(apikey.Format(entries))
+	mode := fs.FileMode(fileMode)
+	if missing == nil {
+		mode = earlier.Mode().Perm()
+		err = errors.Join(err, keepOwner(next, earlier))
+	}
 	err = errors.Join(err, next.Chmod(mode), next.Sync(), next.Close())
 	if err == nil {
 		err = os.Rename(next.Name(), file)
