@@ -53,6 +53,8 @@ type Call struct {
 	Method  string // for the audit log
 	Model   string // empty: none, or all that the caller may see
 	Version string
+	// Every needs the right for all models, for calls that do not say early which one they are about.
+	Every bool
 }
 
 // Session is a caller whose identity was checked. The zero value is that of a server without
@@ -77,9 +79,9 @@ var (
 var anonymous = policy.NewPrincipal(policy.Anonymous)
 
 // Begin proves the identity of a caller. Wrong credentials are refused; missing ones make the
-// caller anonymous. An action that is open to all needs no proof. A caller that has no right at
-// all to the call's action is refused too, so that nothing of the call need be read. The model
-// of the call may not be known yet.
+// caller anonymous. An action that is open to all needs no proof. A caller that has no right to the
+// call is refused too, so that nothing of the call need be read. If its model is not known yet, a
+// right for any model suffices here.
 func (g *Guard) Begin(ctx context.Context, c Caller, call *Call) (Session, *Refusal) {
 	if g == nil {
 		return Session{}, nil
@@ -94,7 +96,7 @@ func (g *Guard) Begin(ctx context.Context, c Caller, call *Call) (Session, *Refu
 	}
 	refusal := s.prove(ctx, r)
 	if refusal == nil {
-		refusal = s.decide(r, call.Action, "", "")
+		refusal = s.decide(r, call)
 	}
 	if refusal != nil {
 		s.refused(call, refusal)
@@ -178,13 +180,13 @@ func (s *Session) check(ctx context.Context, c *Call) *Refusal {
 			return refusal
 		}
 	}
-	return s.decide(r, c.Action, c.Model, c.Version)
+	return s.decide(r, c)
 }
 
 // decide asks the policy.
-func (s *Session) decide(r *rules, a right.Action, model, version string) *Refusal {
+func (s *Session) decide(r *rules, c *Call) *Refusal {
 	switch {
-	case r.policy.Allows(s.who, a, model, version):
+	case c.Every && r.policy.AllowsAll(s.who, c.Action), !c.Every && r.policy.Allows(s.who, c.Action, c.Model, c.Version):
 		return nil
 	case s.who == anonymous:
 		return errNobody

@@ -31,9 +31,6 @@ var kinds = [...]struct {
 	elsewhere:       {"denied", http.StatusForbidden, codes.PermissionDenied},
 }
 
-// Partial refuses a call that needs a right for all models.
-var Partial = &Refusal{kind: denied, Msg: errDenied.Msg}
-
 // Elsewhere refuses a call at a port that does not serve it.
 var Elsewhere = &Refusal{kind: elsewhere, Msg: "this call is served at the control port only"}
 

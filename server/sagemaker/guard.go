@@ -20,12 +20,7 @@ func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
 		refuse(x, http.StatusForbidden, access.Elsewhere)
 		return access.Entry{}, false
 	}
-	s, entry, ok := httpguard.Admit(h.Guard, x, access.Call{Action: action})
-	if ok && s.Filters(action) {
-		entry.End("denied", "")
-		refuse(x, http.StatusForbidden, access.Partial)
-		return entry, false
-	}
+	_, entry, ok := httpguard.Admit(h.Guard, x, access.Call{Action: action, Every: true})
 	if !ok {
 		x.Send()
 	}
@@ -33,7 +28,7 @@ func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
 }
 
 // admitUnknown asks the guard about an inference with a model that the platform has not loaded,
-// so that only those who may infer learn that. The KServe API asks about models that it has.
+// so that only those who may infer learn that.
 func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
 	_, entry, ok := httpguard.Admit(h.Guard, x, access.Call{Action: right.Infer, Model: name})
 	if !ok {
@@ -42,4 +37,15 @@ func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
 	}
 	entry.End("404", "")
 	return true
+}
+
+// checkKnown asks the guard about an inference with a model that the platform has loaded, before
+// anything of the request is read or another target is chosen: mistakes in the request would
+// otherwise tell that the model exists. The KServe API admits the request.
+func (h *handler) checkKnown(x *http1.Exchange, m loaded) bool {
+	ok := httpguard.Check(h.Guard, x, access.Call{Action: right.Infer, Model: m.target})
+	if !ok {
+		x.Send()
+	}
+	return ok
 }

@@ -98,11 +98,13 @@ func appendModel(b []byte, name string, m loaded) []byte {
 // invoke runs an inference with a model that was loaded.
 func (h *handler) invoke(x *http1.Exchange, name string) {
 	m, ok := h.find(name)
-	if !ok && !h.admitUnknown(x, name) {
+	if !ok {
+		if h.admitUnknown(x, name) {
+			empty(x, http.StatusNotFound)
+		}
 		return
 	}
-	if !ok {
-		empty(x, http.StatusNotFound)
+	if !h.checkKnown(x, m) {
 		return
 	}
 	to := target(x, m)

@@ -43,6 +43,20 @@ func Admit(g *access.Guard, x *http1.Exchange, c access.Call) (s access.Session,
 	return s, e, true
 }
 
+// Check decides about a request that another frontend admits later. A refusal is the reply
+// already, which the caller sends. A nil guard has none.
+func Check(g *access.Guard, x *http1.Exchange, c access.Call) bool {
+	if g == nil {
+		return true
+	}
+	c.Method = x.Method + " " + x.Path
+	_, refusal := g.Begin(x.Context, Caller(x), &c)
+	if refusal != nil {
+		refuse(x, refusal)
+	}
+	return refusal == nil
+}
+
 // refuse makes the reply a refusal.
 func refuse(x *http1.Exchange, r *access.Refusal) {
 	if name, value := r.Header(); name != "" {
