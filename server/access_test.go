@@ -253,6 +253,27 @@ func TestAccessSockets(t *testing.T) {
 	require.ErrorContains(t, err, "exists and is no socket")
 }
 
+// TestInheritedSocket: the callers at a unix socket that a service manager opened are known as those
+// at a socket of the server's own.
+func TestInheritedSocket(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // a path of a socket has at most 107 bytes
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "http")
+	l := listener(t, "unix", path)
+	_, o := rights(t, fmt.Sprintf("rules:\n- {who: ['uid:%d'], allow: [metadata], models: [a]}\n", os.Getuid()))
+	servertest.Start(t, identityModel("a"), o, servertest.With(func(o *server.Options) { o.HTTP.Inherited = l }))
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}}
+	defer tr.CloseIdleConnections()
+	for model, want := range map[string]int{"a": 200, "b": 403} {
+		code, text := sendAs(t, &http.Client{Transport: tr}, "GET", "http://localhost/v2/models/"+model, "", "")
+		require.Equal(t, want, code, text)
+	}
+}
+
 // clientCertificates issues certificates with names.
 type clientCertificates struct {
 	key  *ecdsa.PrivateKey
@@ -364,10 +385,20 @@ func (b *lockedBuffer) String() string {
 	return b.Buffer.String()
 }
 
+func listener(t *testing.T, network, address string) net.Listener {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	require.NoError(t, err)
+	return l
+}
+
 // TestUnsafe warns of each danger once, and not where there is none.
 func TestUnsafe(t *testing.T) {
 	t.Parallel()
 	_, guarded := rights(t, "rules: []")
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // a path of a socket has at most 107 bytes
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	for name, c := range map[string]struct {
 		change servertest.Option
 		want   []string
@@ -379,6 +410,12 @@ func TestUnsafe(t *testing.T) {
 		"everything": {servertest.With(func(o *server.Options) {
 			o.GRPC.Address, o.ClientSharedMemory, o.Models.Control = "", true, repository.ControlExplicit
 		}), []string{"other machines can reach gRPC without access control", "clients may load and unload models", "clients may register shared memory"}},
+		"a socket of the service manager": {servertest.With(func(o *server.Options) {
+			o.HTTP.Inherited, o.HTTP.Address = listener(t, "tcp", "0.0.0.0:0"), "127.0.0.1"
+		}), []string{"other machines can reach HTTP without access control"}},
+		"a unix socket of the service manager": {servertest.With(func(o *server.Options) {
+			o.HTTP.Inherited, o.HTTP.Address, o.Metrics.Address = listener(t, "unix", filepath.Join(dir, "http")), "0.0.0.0", "127.0.0.1"
+		}), nil},
 		"with rights, in plain text": {servertest.With(func(o *server.Options) {
 			o.GRPC.Address, o.ClientSharedMemory = "0.0.0.0", true
 		}), []string{"other machines can reach gRPC without encryption"}},

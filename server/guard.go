@@ -76,6 +76,18 @@ func (o *Options) metricsAddress() string {
 	return o.HTTP.Address
 }
 
+// local reports whether only this machine can reach the address.
+func (e *Endpoint) local() bool {
+	host, socket := e.Address, e.unix()
+	if e.Inherited != nil {
+		at := e.Inherited.Addr()
+		host, _, _ = net.SplitHostPort(at.String())
+		socket = at.Network() == "unix"
+	}
+	ip := net.ParseIP(host)
+	return socket || host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // unsafe describes what anybody who reaches the ports may do. Each danger is one text.
 func (o *Options) unsafe() (texts []string) {
 	open := o.exposed(func(TLS) bool { return true })
@@ -110,9 +122,7 @@ func (o *Options) exposed(match func(TLS) bool) string {
 		{"HTTP", o.HTTP.Endpoint, o.HTTP.TLS}, {"gRPC", o.GRPC.Endpoint, o.GRPC.TLS}, {"metrics", metrics, o.Metrics.TLS},
 		{"control", o.Control, o.HTTP.TLS}, {"SageMaker", o.SageMaker.Endpoint, TLS{}}, {"Vertex AI", o.Vertex.Endpoint, TLS{}},
 	} {
-		ip := net.ParseIP(s.at.Address)
-		local := s.at.unix() || s.at.Address == "localhost" || ip != nil && ip.IsLoopback()
-		if s.at.Allow && !local && match(s.tls) {
+		if s.at.Allow && !s.at.local() && match(s.tls) {
 			names = append(names, s.name)
 		}
 	}

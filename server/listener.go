@@ -19,7 +19,7 @@ import (
 // listen opens the port of a service.
 func listen(e Endpoint, name string) (net.Listener, error) {
 	if e.Inherited != nil {
-		return inherited{e.Inherited}, nil
+		return inherited{identity.WithPeers(e.Inherited)}, nil
 	}
 	if path, ok := identity.UnixPath(e.Address); ok {
 		l, err := identity.ListenUnix(path)

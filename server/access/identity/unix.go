@@ -55,7 +55,16 @@ func ListenUnix(path string) (net.Listener, error) {
 	if err := os.Chmod(path, socketMode); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &unixListener{l}, nil
+	return WithPeers(l), nil
+}
+
+// WithPeers returns the listener of a unix socket as one whose connections know the user of the
+// process at the other end, and others as they are.
+func WithPeers(l net.Listener) net.Listener {
+	if u, ok := l.(*net.UnixListener); ok {
+		return &unixListener{u}
+	}
+	return l
 }
 
 // unixListener asks the system for the peer of each connection.
