@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,9 +30,11 @@ type Guard struct {
 	damping *damping.Table
 	audit   *audit.Log // nil: there is none
 
-	// Used by Reload.
-	stamps [2]stamp
-	loaded bool
+	changing sync.Mutex // held while the rules are replaced
+
+	// Used by reloadFiles.
+	stamps  [2]stamp
+	missing [2]int // how often a file was not found, one time after the other
 
 	admitted, unauthenticated, denied, delayed, unrecorded, reloadFailures atomic.Int64
 }
@@ -221,9 +224,15 @@ func (s *Session) Principal() string {
 	return s.who.Name
 }
 
-// Close ends the audit log. No call may be in flight.
+// Close ends the audit log and the loading of keys. No call may be in flight.
 func (g *Guard) Close() error {
-	if g == nil || g.audit == nil {
+	if g == nil {
+		return nil
+	}
+	if g.tokens != nil {
+		g.tokens.Close()
+	}
+	if g.audit == nil {
 		return nil
 	}
 	return g.audit.Close()

@@ -2,11 +2,16 @@ package access
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +64,14 @@ func newFixture(t testing.TB, rules, keys string) *fixture {
 	f.Reload()
 	t.Cleanup(func() { _ = f.Close() })
 	return f
+}
+
+// Reload is what Run does each second.
+func (f *fixture) Reload() {
+	f.reloadFiles()
+	if f.tokens != nil {
+		f.reloadTokens(context.Background())
+	}
 }
 
 const inferA = "rules:\n- who: ['key:a']\n  allow: [infer]\n  models: [a]\n"
@@ -141,13 +154,69 @@ func TestReload(t *testing.T) {
 	write(t, f.policy, inferA+"# again\n")
 	f.Reload()
 	require.Nil(t, ask())
+	failures := f.Counts().ReloadFailures
 	require.NoError(t, os.Remove(f.policy)) // while it is replaced
 	f.Reload()
 	require.Nil(t, ask())
+	require.Equal(t, failures, f.Counts().ReloadFailures)
+	for range 3 {
+		f.Reload()
+	}
+	require.Nil(t, ask())
+	require.Equal(t, failures+1, f.Counts().ReloadFailures, "a file that stays away is reported, once")
 	write(t, f.policy, inferA)
 	write(t, f.keys, "# the key was revoked\n")
 	f.Reload()
 	require.Equal(t, errCredential, ask(), "a session outlives its key")
+}
+
+// silent is a server of keys that answers once and then never.
+type silent struct {
+	keys  []byte
+	asked atomic.Int64
+}
+
+func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.asked.Add(1) == 1 {
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(s.keys))}, nil
+	}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestSilentKeyServer: while the server of keys for tokens does not answer, files are read within
+// a second all the same, and Run ends at once.
+func TestSilentKeyServer(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "keys")
+	key, line := makeKey(t, "a")
+	synctest.Test(t, func(t *testing.T) {
+		write(t, file, line)
+		web := &silent{keys: []byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`)}
+		o := Default()
+		o.Keys, o.Tokens.Keys, o.Tokens.Issuer, o.Tokens.Audience = file, "https://issuer/keys", "i", "a"
+		o.Tokens.Client = &http.Client{Transport: web}
+		g, err := New(o, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			g.Run(ctx)
+		}()
+		for web.asked.Load() < 2 {
+			time.Sleep(interval)
+		}
+		write(t, file, "# the key was revoked\n")
+		time.Sleep(2 * interval)
+		_, refusal := g.Begin(t.Context(), Caller{Key: key}, call("a"))
+		require.Equal(t, errCredential, refusal)
+		begun := time.Now()
+		cancel()
+		<-done
+		require.Zero(t, time.Since(begun))
+		require.NoError(t, g.Close())
+	})
 }
 
 // TestExpiry ends a session when its key expires.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,7 +56,7 @@ func New(o Options, log *slog.Logger) (*Guard, error) {
 		var err error
 		if g.tokens, err = token.New(o.Tokens); err != nil {
 			errs = append(errs, fmt.Errorf("tokens: %w", err))
-		} else if _, err := g.tokens.Refresh(); err != nil {
+		} else if _, err := g.tokens.Refresh(context.Background()); err != nil {
 			// A server of keys that is down must not keep this one from starting; a missing file
 			// is a mistake.
 			if !g.tokens.Remote() {
@@ -64,6 +65,9 @@ func New(o Options, log *slog.Logger) (*Guard, error) {
 				log.Error("the keys for tokens cannot be loaded: tokens are refused until they can", "error", err)
 			}
 		}
+	}
+	for i, name := range g.files() {
+		g.stamps[i], _ = stampOf(name)
 	}
 	errs = append(errs, g.loadFiles()...)
 	if len(errs) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"triton/server/access/apikey"
@@ -34,17 +35,34 @@ func stampOf(name string) (s stamp, err error) {
 	return stamp{info.ModTime(), info.Size()}, nil
 }
 
+// replace changes the rules. Sessions that last prove their identity again.
+func (g *Guard) replace(change func(*rules)) {
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	var next rules
+	if old := g.rules.Load(); old != nil {
+		next = *old
+		next.generation++
+	}
+	change(&next)
+	g.rules.Store(&next)
+}
+
+// files are the files of rules; empty: there is none.
+func (g *Guard) files() [2]string { return [2]string{g.opts.Policy, g.opts.Keys} }
+
 // loadFiles reads the files. Either all are good and the rules are replaced, or the errors
 // list all mistakes and the earlier rules stay.
 func (g *Guard) loadFiles() (errs []error) {
-	next := &rules{}
+	var by *policy.Policy
+	var keys *apikey.Keys
 	if g.opts.Checks() {
-		next.policy = policy.Authenticated()
+		by = policy.Authenticated()
 	}
 	if name := g.opts.Policy; name != "" {
 		text, err := os.ReadFile(name)
 		if err == nil {
-			next.policy, err = policy.Parse(text)
+			by, err = policy.Parse(text)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("access policy %s: %w", name, err))
@@ -59,14 +77,11 @@ func (g *Guard) loadFiles() (errs []error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("API keys %s: %w", name, err))
 		} else {
-			next.keys = apikey.NewKeys(entries)
+			keys = apikey.NewKeys(entries)
 		}
 	}
 	if len(errs) == 0 {
-		if old := g.rules.Load(); old != nil {
-			next.generation = old.generation + 1
-		}
-		g.rules.Store(next)
+		g.replace(func(r *rules) { r.policy, r.keys = by, keys })
 	}
 	return errs
 }
@@ -74,12 +89,23 @@ func (g *Guard) loadFiles() (errs []error) {
 // interval is how often the files are looked at.
 const interval = time.Second
 
-// Run reads files again when they change, until ctx ends.
+// Run reads files again when they change, until ctx ends. A server of keys for tokens that does
+// not answer delays neither the files nor the end.
 func (g *Guard) Run(ctx context.Context) {
+	var tokens sync.WaitGroup
+	defer tokens.Wait()
+	if g.tokens != nil {
+		tokens.Go(func() { repeat(ctx, func() { g.reloadTokens(ctx) }) })
+	}
+	repeat(ctx, g.reloadFiles)
+}
+
+// repeat calls f now and after each interval, until ctx ends.
+func repeat(ctx context.Context, f func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		g.Reload()
+		f()
 		select {
 		case <-ctx.Done():
 			return
@@ -88,39 +114,50 @@ func (g *Guard) Run(ctx context.Context) {
 	}
 }
 
-// Reload reads the files that have changed. Files with mistakes change nothing. It is called by
-// one goroutine at a time.
-func (g *Guard) Reload() {
-	stamps, changed := g.stamps, false
-	for i, name := range []string{g.opts.Policy, g.opts.Keys} {
+// reloadFiles reads the files if one has changed. Files with mistakes change nothing.
+func (g *Guard) reloadFiles() {
+	stamps := g.stamps
+	for i, name := range g.files() {
 		if name == "" {
 			continue
 		}
+		at, err := stampOf(name)
+		if err == nil {
+			stamps[i], g.missing[i] = at, 0
+			continue
+		}
 		// A file that is missing for a moment, while it is replaced, is no change.
-		if s, err := stampOf(name); err == nil && s != stamps[i] {
-			stamps[i], changed = s, true
+		if g.missing[i]++; g.missing[i] == 2 {
+			g.failed(err)
 		}
 	}
-	if changed && stamps != g.stamps {
-		g.stamps = stamps
-		if err := errors.Join(g.loadFiles()...); err != nil {
-			g.reloadFailures.Add(1)
-			g.log.Error("the rules of access have mistakes; the earlier ones stay in force", "error", err)
-		} else if g.loaded {
-			g.log.Info("the rules of access were read again")
-		}
-	}
-	g.loaded = true
-	if g.tokens == nil {
+	if stamps == g.stamps {
 		return
 	}
-	changed, err := g.tokens.Refresh()
-	if err != nil {
-		g.log.Error("the keys for tokens cannot be loaded; the earlier ones stay in force for a day", "error", err)
+	g.stamps = stamps
+	if err := errors.Join(g.loadFiles()...); err != nil {
+		g.failed(err)
+		return
+	}
+	g.log.Info("the rules of access were read again")
+}
+
+func (g *Guard) failed(err error) {
+	g.reloadFailures.Add(1)
+	g.log.Error("the rules of access cannot be read; the earlier ones stay in force", "error", err)
+}
+
+// reloadTokens loads the keys for tokens if they may have changed.
+func (g *Guard) reloadTokens(ctx context.Context) {
+	changed, err := g.tokens.Refresh(ctx)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case g.tokens.Ready():
+		g.log.Error("the keys for tokens cannot be loaded; the earlier ones stay in force", "error", err)
+	default:
+		g.log.Error("the keys for tokens cannot be loaded: tokens are refused until they can", "error", err)
 	}
 	if changed {
-		next := *g.rules.Load()
-		next.generation++
-		g.rules.Store(&next)
+		g.replace(func(*rules) {})
 	}
 }

@@ -36,6 +36,8 @@ type source struct {
 	now    func() time.Time
 	keys   atomic.Pointer[set]
 	flight singleflight.Group
+	life   context.Context // of fetches that tokens cause
+	end    context.CancelFunc
 	mu     struct {
 		sync.Mutex
 		tried, fetched time.Time
@@ -54,6 +56,7 @@ type fileStamp struct {
 
 func newSource(where string, client *http.Client, now func() time.Time) (*source, error) {
 	s := &source{where: where, client: client, now: now}
+	s.life, s.end = context.WithCancel(context.Background())
 	u, err := url.Parse(where)
 	if err != nil || u.Scheme == "" || len(u.Scheme) == 1 { // C: is a drive
 		return s, nil
@@ -96,7 +99,7 @@ func (s *source) unknown(ctx context.Context) {
 		if !due {
 			return nil, nil
 		}
-		return nil, s.load()
+		return nil, s.load(s.life)
 	})
 	select {
 	case <-done:
@@ -105,7 +108,7 @@ func (s *source) unknown(ctx context.Context) {
 }
 
 // refresh loads the keys if they may have changed.
-func (s *source) refresh() error {
+func (s *source) refresh(ctx context.Context) error {
 	now := s.now()
 	s.mu.Lock()
 	due := now.Sub(s.mu.tried) >= refreshPause && now.Sub(s.mu.fetched) >= refreshAge
@@ -114,6 +117,9 @@ func (s *source) refresh() error {
 	s.mu.Unlock()
 	if stale {
 		s.keys.Store(nil)
+		s.mu.Lock()
+		s.mu.failure = "" // what fails now is worse than before
+		s.mu.Unlock()
 	}
 	if !s.remote {
 		info, err := os.Stat(s.where)
@@ -122,17 +128,17 @@ func (s *source) refresh() error {
 	if !due {
 		return nil
 	}
-	_, err, _ := s.flight.Do("", func() (any, error) { return nil, s.load() })
+	_, err, _ := s.flight.Do("", func() (any, error) { return nil, s.load(ctx) })
 	return err
 }
 
 // load reads the keys. If that fails the earlier keys stay.
-func (s *source) load() error {
+func (s *source) load(ctx context.Context) error {
 	now := s.now()
 	s.mu.Lock()
 	s.mu.tried = now
 	s.mu.Unlock()
-	text, stamp, err := s.read()
+	text, stamp, err := s.read(ctx)
 	var keys set
 	if err == nil {
 		keys, err = parseSet(text)
@@ -158,7 +164,7 @@ func (s *source) load() error {
 	return nil
 }
 
-func (s *source) read() (text []byte, stamp fileStamp, err error) {
+func (s *source) read(ctx context.Context) (text []byte, stamp fileStamp, err error) {
 	if !s.remote {
 		info, err := os.Stat(s.where)
 		if err != nil {
@@ -171,7 +177,7 @@ func (s *source) read() (text []byte, stamp fileStamp, err error) {
 		text, err = os.ReadFile(s.where)
 		return text, stamp, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.where, nil)
 	if err != nil {

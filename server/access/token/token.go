@@ -90,11 +90,14 @@ func New(o Options) (*Verifier, error) {
 
 // Refresh loads the keys if they may have changed. It reports whether they did since the last
 // call: then tokens are checked anew. A failure is reported once; the earlier keys stay for a day.
-func (v *Verifier) Refresh() (changed bool, err error) {
-	err = v.keys.refresh()
+func (v *Verifier) Refresh(ctx context.Context) (changed bool, err error) {
+	err = v.keys.refresh(ctx)
 	now := v.keys.keys.Load()
 	return v.seen.Swap(now) != now, err
 }
+
+// Close ends the loading of keys that a token has caused.
+func (v *Verifier) Close() { v.keys.end() }
 
 // Ready reports whether there are keys.
 func (v *Verifier) Ready() bool { return v.keys.keys.Load() != nil }

@@ -123,7 +123,7 @@ func verifier(t testing.TB, set []byte, clock func() time.Time) *Verifier {
 	require.NoError(t, os.WriteFile(file, set, 0o600))
 	v, err := New(Options{Keys: file, Issuer: "https://issuer", Audience: "triton", Leeway: time.Minute, Groups: "groups", Now: clock})
 	require.NoError(t, err)
-	_, err = v.Refresh()
+	_, err = v.Refresh(t.Context())
 	require.NoError(t, err)
 	return v
 }
@@ -258,7 +258,7 @@ func TestRotation(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, v.Remote())
 	require.False(t, v.Ready())
-	changed, err := v.Refresh()
+	changed, err := v.Refresh(t.Context())
 	require.NoError(t, err)
 	require.True(t, changed)
 	require.True(t, v.Ready())
@@ -284,7 +284,7 @@ func TestRotation(t *testing.T) {
 	require.EqualValues(t, 2, fetched.Load())
 	_, _, ok := v.Known(old)
 	require.False(t, ok, "its key was removed")
-	changed, err = v.Refresh()
+	changed, err = v.Refresh(t.Context())
 	require.NoError(t, err)
 	require.True(t, changed)
 	for i := range 50 {
@@ -297,15 +297,15 @@ func TestRotation(t *testing.T) {
 	publish([]byte("no keys"))
 	gate <- struct{}{}
 	clock.Add(int64(refreshAge / time.Second))
-	_, err = v.Refresh()
+	_, err = v.Refresh(t.Context())
 	require.ErrorContains(t, err, "not valid")
 	require.EqualValues(t, 1, v.Failures())
 	_, _, err = v.Verify(t.Context(), next)
 	require.NoError(t, err)
 	clock.Add(int64(maxStale / time.Second))
 	gate <- struct{}{}
-	changed, err = v.Refresh()
-	require.NoError(t, err) // reported before
+	changed, err = v.Refresh(t.Context())
+	require.ErrorContains(t, err, "not valid", "from now on tokens are refused")
 	require.True(t, changed)
 	require.False(t, v.Ready())
 }
@@ -351,7 +351,7 @@ func TestHostileSources(t *testing.T) {
 	for path, want := range map[string]string{"/redirect": "redirects", "/endless": "has more than", "/error": "403"} {
 		v, err := New(Options{Keys: web.URL + path, Issuer: "i", Audience: "a"})
 		require.NoError(t, err)
-		_, err = v.Refresh()
+		_, err = v.Refresh(t.Context())
 		require.ErrorContains(t, err, want)
 	}
 }
