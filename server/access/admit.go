@@ -19,8 +19,7 @@ func (s *Session) Admit(ctx context.Context, c *Call) (Entry, *Refusal) {
 	if g == nil {
 		return Entry{}, nil
 	}
-	if refusal := s.check(ctx, c); refusal != nil {
-		s.refused(c, refusal)
+	if refusal := s.Check(ctx, c); refusal != nil {
 		return Entry{}, refusal
 	}
 	if !g.records(c) {
@@ -34,6 +33,19 @@ func (s *Session) Admit(ctx context.Context, c *Call) (Entry, *Refusal) {
 	}
 	g.admitted.Add(1)
 	return Entry{slot, s.record(c, "allowed")}, nil
+}
+
+// Check decides about a call of the session, again if it was admitted and lasts. Only a refusal is
+// recorded.
+func (s *Session) Check(ctx context.Context, c *Call) *Refusal {
+	if s.guard == nil {
+		return nil
+	}
+	refusal := s.check(ctx, c)
+	if refusal != nil {
+		s.refused(c, refusal)
+	}
+	return refusal
 }
 
 // Again is Begin for the caller of a session that turns out to want another action.

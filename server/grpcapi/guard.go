@@ -127,20 +127,33 @@ func (a *admission) admitMessage(ctx context.Context, req any) (access.Entry, er
 	model, version := modelOfMessage(req)
 	if h, ok := req.(*grpc_health_v1.HealthCheckRequest); ok {
 		if model, version, ok = modelOf(h.GetService()); ok {
-			return a.admitHealth(ctx, model, version)
+			_, entry, err := a.admitHealth(ctx, model, version)
+			return entry, err
 		}
 	}
 	return a.admit(ctx, model, version)
 }
 
-// admitHealth decides about a health check of one model.
-func (a *admission) admitHealth(ctx context.Context, model, version string) (access.Entry, error) {
+// admitHealth decides about a health check of one model and returns its admission.
+func (a *admission) admitHealth(ctx context.Context, model, version string) (*admission, access.Entry, error) {
 	b := *a
-	b.call.Action = right.Ready
+	b.call.Action, b.call.Model, b.call.Version = right.Ready, model, version
 	if b.Session, b.refusal = a.Again(ctx, &b.call); b.refusal != nil {
-		return access.Entry{}, b.refusal
+		return nil, access.Entry{}, b.refusal
 	}
-	return b.admit(ctx, model, version)
+	entry, err := b.admit(ctx, model, version)
+	return &b, entry, err
+}
+
+// check decides again about a call that lasts. A nil admission may go on.
+func (a *admission) check(ctx context.Context) error {
+	if a == nil {
+		return nil
+	}
+	if refusal := a.Check(ctx, &a.call); refusal != nil {
+		return refusal
+	}
+	return nil
 }
 
 // modelOfMessage returns the model that a message is about.

@@ -54,18 +54,19 @@ func (h *health) Check(
 	return &grpc_health_v1.HealthCheckResponse{Status: h.status(r.GetService())}, nil
 }
 
-// Watch sends the status now and at every change, until the server exits.
+// Watch sends the status now and at every change, until the server exits or the caller loses the
+// right to it.
 func (h *health) Watch(
 	r *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse],
 ) error {
-	if adm := admissionOf(stream.Context()); adm != nil {
-		if model, version, ok := modelOf(r.GetService()); ok {
-			entry, err := adm.admitHealth(stream.Context(), model, version)
-			if err != nil {
-				return statusError(err)
-			}
-			defer entry.End("", "")
+	admitted := admissionOf(stream.Context())
+	if model, version, ok := modelOf(r.GetService()); ok && admitted != nil {
+		ofModel, entry, err := admitted.admitHealth(stream.Context(), model, version)
+		if err != nil {
+			return statusError(err)
 		}
+		defer entry.End("", "")
+		admitted = ofModel
 	}
 	tick := time.NewTicker(h.every)
 	defer tick.Stop()
@@ -73,6 +74,9 @@ func (h *health) Watch(
 	for {
 		if h.svc.Exiting() {
 			return statusError(errExiting)
+		}
+		if err := admitted.check(stream.Context()); err != nil {
+			return statusError(err)
 		}
 		if now := h.status(r.GetService()); now != sent {
 			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {

@@ -182,6 +182,36 @@ func TestRights(t *testing.T) {
 	require.Equal(t, codes.PermissionDenied, grpcstatus.Code(err))
 }
 
+// TestRevokedWatch: a caller that loses the right to a model learns no more about it.
+func TestRevokedWatch(t *testing.T) {
+	t.Parallel()
+	key, e, err := apikey.New("a", time.Now(), time.Time{})
+	require.NoError(t, err)
+	o := access.Options{Keys: filepath.Join(t.TempDir(), "keys")}
+	require.NoError(t, os.WriteFile(o.Keys, apikey.Format([]apikey.Entry{e}), 0o600))
+	guard, err := access.New(o, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		guard.Run(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	s := newStub()
+	cc := serve(t, s, s, func(o *grpcapi.Options) { o.Guard = guard })
+	watch, err := grpc_health_v1.NewHealthClient(cc).Watch(withMetadata(t.Context(), "x-api-key", key), &grpc_health_v1.HealthCheckRequest{Service: "models/echo"})
+	require.NoError(t, err)
+	_, err = watch.Recv()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(o.Keys, []byte("# revoked\n"), 0o600))
+	_, err = watch.Recv()
+	require.Equal(t, codes.Unauthenticated, grpcstatus.Code(err), "%v", err)
+}
+
 // TestControlElsewhere refuses the calls for operation where another port serves them.
 func TestControlElsewhere(t *testing.T) {
 	t.Parallel()
