@@ -48,7 +48,8 @@ func Open(o Options) (*Log, error) {
 	if o.Queue == 0 {
 		o.Queue = defaultQueue
 	}
-	l := &Log{opts: o, lines: make(chan []byte, o.Queue), closed: make(chan struct{}), done: make(chan struct{}), file: &file{name: o.File, max: o.MaxBytes}}
+	unmoved := func(err error) { o.Log.Error("the audit log cannot be renamed and grows", "error", err) }
+	l := &Log{opts: o, lines: make(chan []byte, o.Queue), closed: make(chan struct{}), done: make(chan struct{}), file: &file{name: o.File, max: o.MaxBytes, unmoved: unmoved}}
 	if o.File == "stderr" && o.Stderr != nil {
 		l.file.to = o.Stderr
 	} else if err := l.file.open(); err != nil {

@@ -159,6 +159,21 @@ func TestRotation(t *testing.T) {
 	require.Equal(t, "new", got[0]["id"])
 }
 
+// TestCannotRotate: a file that cannot be renamed grows, and no record is lost.
+func TestCannotRotate(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit")
+	require.NoError(t, os.MkdirAll(filepath.Join(file+".1", "full"), 0o700))
+	l := open(t, Options{File: file, MaxBytes: 500})
+	for i := range 40 {
+		record(t, l, Record{ID: strings.Repeat("i", i+1)})
+		require.Eventually(t, func() bool { return l.reserved.Load() == 0 }, time.Minute, time.Millisecond)
+	}
+	require.NoError(t, l.Close())
+	require.Zero(t, l.Dropped())
+	require.Len(t, lines(t, file), 40)
+}
+
 // TestLate: a call that ends after the log is closed does no harm.
 func TestLate(t *testing.T) {
 	t.Parallel()

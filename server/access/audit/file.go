@@ -12,8 +12,10 @@ type file struct {
 	max  int64
 	to   io.Writer // stderr; nil: f
 	f    *os.File
-	size int64
-	torn bool // the last line is incomplete
+	size int64 // 0 after a renaming that failed, so that the next one is tried as much later
+	torn bool  // the last line is incomplete
+	// unmoved is called when the file cannot be renamed. It grows then: that is better than a gap.
+	unmoved func(error)
 }
 
 func (f *file) open() error {
@@ -72,6 +74,9 @@ func (f *file) renew(more int) error {
 	if f.f != nil && f.max > 0 && f.size > 0 && f.size+int64(more) > f.max {
 		_ = f.close()
 		if err := os.Rename(f.name, f.name+".1"); err != nil {
+			f.unmoved(err)
+			err = f.open()
+			f.size = 0
 			return err
 		}
 	}
