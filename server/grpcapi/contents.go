@@ -9,6 +9,7 @@ import (
 
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/tensor"
+	"triton/server/access/right"
 	"triton/server/infer"
 )
 
@@ -37,11 +38,19 @@ type contentsMemory interface {
 	readArriving(first mem.BufferSlice, total int) (rpc.Arriving, bool)
 }
 
-func (s *service) readArriving(first mem.BufferSlice, total int) (rpc.Arriving, bool) {
-	return s.codec.ReadArriving(first, total)
+// readArriving implements contentsMemory.
+func (in *incoming) readArriving(first mem.BufferSlice, total int) (rpc.Arriving, bool) {
+	return in.service.codec.ReadArriving(first, total)
 }
 
-// memoryFor implements contentsMemory.
+// memoryFor implements contentsMemory. A caller gets no memory of models that it may not use.
+func (in *incoming) memoryFor(a rpc.Arriving) *tensor.Buffer {
+	if in.admitted != nil && !in.admitted.May(right.Infer, a.ModelName, a.ModelVersion) {
+		return nil // the call is refused when the message is there
+	}
+	return in.service.memoryFor(a)
+}
+
 func (s *service) memoryFor(a rpc.Arriving) *tensor.Buffer {
 	m, err := s.svc.Model(a.ModelName, a.ModelVersion)
 	if err != nil {

@@ -29,6 +29,7 @@ type taker struct {
 	pool *tensor.Pool
 	// owned and frames count the inputs that arrived in one piece of that pool, and those that did not.
 	owned, frames atomic.Int64
+	asked         atomic.Int64 // how often a model was asked for memory
 }
 
 type takingModel struct {
@@ -46,7 +47,10 @@ func (c *taker) Model(name, version string) (infer.Model, error) {
 	return &takingModel{m, c}, nil
 }
 
-func (m *takingModel) InputPool() *tensor.Pool { return m.core.pool }
+func (m *takingModel) InputPool() *tensor.Pool {
+	m.core.asked.Add(1)
+	return m.core.pool
+}
 
 func (m *takingModel) see(r *infer.Request) {
 	d := &r.Inputs[0].Data

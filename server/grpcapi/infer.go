@@ -24,6 +24,7 @@ type incoming struct {
 	reader  messageReader
 	message rpc.Request
 	call    context.Context
+	service *service
 	// admitted is the caller, as the guard has checked it; nil without a guard.
 	admitted *admission
 }
@@ -118,7 +119,7 @@ func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Req
 // receive reads a request. invalid is a mistake in the request; err means that no request
 // arrived.
 func (s *service) receive(in *incoming) (r *infer.Request, invalid, err error) {
-	in.reader.contents = s
+	in.service, in.reader.contents = s, in
 	if err := in.reader.next(); err != nil {
 		return nil, nil, err
 	}

@@ -182,6 +182,23 @@ func TestRights(t *testing.T) {
 	require.Equal(t, codes.PermissionDenied, grpcstatus.Code(err))
 }
 
+// TestMemoryOfOtherModels: a message takes no memory of a model that its caller may not use, not even
+// while it arrives.
+func TestMemoryOfOtherModels(t *testing.T) {
+	t.Parallel()
+	guard, keys := guarded(t)
+	core := newTaker()
+	cc := serve(t, core, core.stub, func(o *grpcapi.Options) { o.Guard = guard })
+	ctx := withMetadata(t.Context(), "x-api-key", keys["infer"])
+	client := inferencepb.NewGRPCInferenceServiceClient(cc)
+	_, err := client.ModelInfer(ctx, bytesRequest("t_two", 3<<20))
+	require.Equal(t, codes.PermissionDenied, grpcstatus.Code(err), "%v", err)
+	require.Zero(t, core.asked.Load())
+	_, err = client.ModelInfer(ctx, bytesRequest("echo", 3<<20))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, core.asked.Load())
+}
+
 // TestRevokedWatch: a caller that loses the right to a model learns no more about it.
 func TestRevokedWatch(t *testing.T) {
 	t.Parallel()
