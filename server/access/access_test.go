@@ -305,6 +305,40 @@ func TestAuditAlone(t *testing.T) {
 	require.Equal(t, len(right.All())-2, strings.Count(string(text), "\n"), "all but the probes")
 }
 
+// stuck is a disk that takes nothing until it is released.
+type stuck chan struct{}
+
+func (s stuck) Write(b []byte) (int, error) {
+	<-s
+	return len(b), nil
+}
+
+// TestFloodOfRefusals: callers without credentials cannot fill the audit log so that calls are
+// refused that must be recorded. What is not recorded is counted.
+func TestFloodOfRefusals(t *testing.T) {
+	t.Parallel()
+	key, line := makeKey(t, "a")
+	disk := make(stuck)
+	o := Default()
+	o.Keys = filepath.Join(t.TempDir(), "keys")
+	write(t, o.Keys, line)
+	o.Audit.File, o.Audit.Stderr, o.Audit.Required, o.Audit.Queue = "stderr", disk, true, 8
+	g, err := New(o, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	for range 20 {
+		_, refusal := g.Begin(t.Context(), Caller{}, call("a"))
+		require.Equal(t, errNobody, refusal)
+	}
+	s, refusal := g.Begin(t.Context(), Caller{Key: key}, call("a"))
+	require.Nil(t, refusal)
+	e, refusal := s.Admit(t.Context(), call("a"))
+	require.Nil(t, refusal)
+	e.End("200", "")
+	require.EqualValues(t, 16, g.Counts().Dropped)
+	close(disk)
+	require.NoError(t, g.Close())
+}
+
 // TestNoGuard costs nothing.
 func TestNoGuard(t *testing.T) {
 	var g *Guard

@@ -77,12 +77,9 @@ func (s *Session) refused(c *Call, r *Refusal) {
 	case delayed:
 		g.delayed.Add(1)
 	}
-	if g.audit == nil {
-		return
-	}
-	if slot, ok := g.audit.Reserve(); ok {
+	if g.audit != nil {
 		record := s.record(c, kinds[r.kind].result)
-		slot.Commit(&record)
+		g.audit.Refused(&record)
 	}
 }
 

@@ -68,14 +68,34 @@ func (l *Log) Reserve() (Slot, bool) {
 	if l.opts.Required && l.failing.Load() {
 		return Slot{}, false
 	}
-	if l.reserved.Add(1) > int64(cap(l.lines)) {
-		l.reserved.Add(-1)
-		if !l.opts.Required {
-			l.dropped.Add(1)
-		}
-		return Slot{}, !l.opts.Required
+	if l.take(cap(l.lines)) {
+		return Slot{l}, true
 	}
-	return Slot{l}, true
+	if l.opts.Required {
+		return Slot{}, false
+	}
+	l.dropped.Add(1)
+	return Slot{}, true
+}
+
+// take takes a place if fewer than that many are taken.
+func (l *Log) take(most int) bool {
+	if l.reserved.Add(1) > int64(most) {
+		l.reserved.Add(-1)
+		return false
+	}
+	return true
+}
+
+// Refused writes the record of a call that was refused, or drops it. Refusals take half of the queue
+// at most: callers that are refused all the time leave places for calls that are admitted.
+func (l *Log) Refused(r *Record) {
+	if !l.take(max(cap(l.lines)/2, 1)) {
+		l.dropped.Add(1)
+		return
+	}
+	s := Slot{l}
+	s.Commit(r)
 }
 
 // Commit writes the record of the call. It never waits, since the place is reserved.
