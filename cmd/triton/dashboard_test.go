@@ -106,7 +106,9 @@ func alertQueries(t *testing.T, file string) (queries []string) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var rules struct {
-		Groups []struct{ Rules []struct{ Alert, Expr string } }
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
 	}
 	require.NoError(t, yaml.Unmarshal(text, &rules))
 	for _, group := range rules.Groups {

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,8 +27,9 @@ type kubernetesObject struct {
 	Kind     string
 	Metadata struct{ Name, Namespace string }
 	Spec     struct {
-		Replicas int
-		Ports    []struct {
+		Containers []kubernetesContainer // of a runtime of KServe
+		Replicas   int
+		Ports      []struct {
 			Name string
 			Port int
 		}
@@ -180,5 +183,49 @@ input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 2 ] } output { name: "OUTPU
 	} {
 		require.Equal(t, ignored, strings.Count(s.log.String(), "environment variable "+name+" is ignored: "), name)
 	}
+	s.stop(t)
+}
+
+// TestKServeRuntime starts the program, the entrypoint of the image, with the arguments of KServe's runtime
+// for Triton: the old name --model-store too.
+func TestKServeRuntime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: starts the binary")
+	}
+	runtime := readManifest(t, root(t, "deploy", "kubernetes", "kserve", "runtime.yaml"))["ClusterServingRuntime"]
+	container := runtime.Spec.Containers[0]
+	require.Empty(t, container.Command)
+	ports := freeporttest.Ports(t, 3)
+	line := strings.Join(container.Args, "\n")
+	for old, here := range map[string]string{
+		"--model-store=/mnt/models": "--model-store=" + identityModels(t, "m"),
+		"--http-port=8080":          "--http-port=" + strconv.Itoa(ports[0]),
+		"--grpc-port=9000":          "--grpc-port=" + strconv.Itoa(ports[1]),
+	} {
+		require.Contains(t, line, old)
+		line = strings.Replace(line, old, here, 1)
+	}
+	args := append(strings.Split(line, "\n"), "--metrics-port="+strconv.Itoa(ports[2]))
+	s := launch(t, exec.Command(tritonBinary(t), args...), ports)
+	require.Contains(t, s.log.String(), "| m ")
+	s.stop(t)
+}
+
+var chartFlag = regexp.MustCompile(`(?m)^\s+- (--[a-z-]+=.*)$`)
+
+// TestChartFlags starts the program with the flags that the Helm chart always sets.
+func TestChartFlags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: starts the binary")
+	}
+	text, err := os.ReadFile(root(t, "deploy", "helm", "triton", "templates", "_helpers.tpl"))
+	require.NoError(t, err)
+	args := []string{"tritonserver", "--model-repository=" + identityModels(t, "m")}
+	values := strings.NewReplacer("{{ .Values.drainDelaySeconds }}", "0", "{{ .Values.exitTimeoutSeconds }}", "30", "/var/cache/triton", t.TempDir())
+	for _, m := range chartFlag.FindAllStringSubmatch(string(text), -1) {
+		args = append(args, values.Replace(m[1]))
+	}
+	require.Len(t, args, 7, "the chart sets other flags than this test knows")
+	s := start(t, exec.Command(tritonBinary(t), args...))
 	s.stop(t)
 }
