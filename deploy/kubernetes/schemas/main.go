@@ -1,5 +1,5 @@
 // Command schemas writes the JSON schemas by which kubeconform checks manifests:
-// schemas -output FOLDER SWAGGER CRD...
+// schemas -output FOLDER SWAGGER [CRD]...
 //
 // SWAGGER is Kubernetes' api/openapi-spec/swagger.json. CRDs are files with
 // CustomResourceDefinitions, as YAML. The schema of a kind is FOLDER/<group>/<kind>_<version>.json,
@@ -35,7 +35,7 @@ func run(args []string) error {
 		return err
 	}
 	if *output == "" || fs.NArg() == 0 {
-		return errors.New("usage: schemas -output FOLDER SWAGGER CRD...")
+		return errors.New("usage: schemas -output FOLDER SWAGGER [CRD]")
 	}
 	text, err := os.ReadFile(fs.Arg(0))
 	if err != nil {
