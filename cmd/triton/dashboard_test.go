@@ -115,6 +115,7 @@ func alertQueries(t *testing.T, file string) (queries []string) {
 		for _, rule := range group.Rules {
 			query := comparison.ReplaceAllString(rule.Expr, "")
 			require.NotEqual(t, rule.Expr, query, "%s has no threshold", rule.Alert)
+			// A comparison of two series would drop those for which it is false.
 			queries = append(queries, strings.ReplaceAll(query, "_us[5m])) > sum", "_us[5m])) < bool sum"))
 		}
 	}

@@ -24,7 +24,7 @@ import (
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "schemas:", err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // a program of its own
 	}
 }
 
