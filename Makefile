@@ -29,6 +29,8 @@ BENCHSTAT     = golang.org/x/perf/cmd/benchstat@latest
 STORES = github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c github.com/fsouza/fake-gcs-server@v1.56.1 \
   github.com/distribution/distribution/v3/cmd/registry@v3.1.2
 AZURITE = azurite@3.37.0
+HELM          = helm.sh/helm/v3/cmd/helm@v3.22.0
+KUBECONFORM   = github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 PROTOC_GEN_GO = google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC = google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
@@ -107,6 +109,20 @@ redis: ## unpack Debian's redis-server into build/tools/, for tests that are oth
 .PHONY: haproxy
 haproxy: ## unpack Debian's haproxy into build/tools/, for the test of rolling restarts
 	@testdata/haproxy/get.sh $(TOOLS)
+
+.PHONY: manifests
+manifests: $(TOOLS)/helm $(TOOLS)/kubeconform ## lint and render the Helm chart, check all manifests by their schemas
+	deploy/kubernetes/check.sh $(TOOLS)
+
+$(TOOLS)/helm $(TOOLS)/kubeconform:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS)) go install -trimpath $(if $(findstring helm,$(notdir $@)),$(HELM),$(KUBECONFORM))
+
+.PHONY: observability
+observability: onnxruntime ## test the alerts with promtool, and each query of dashboard and alerts with a real Prometheus
+	testdata/prometheus/get.sh $(TOOLS)
+	cd deploy/observability && $(abspath $(TOOLS))/promtool check rules alerts.yaml && $(abspath $(TOOLS))/promtool test rules alerts_test.yaml
+	TRITON_PROMETHEUS=$(abspath $(TOOLS)) go test -count=1 -run '^TestDashboard$$' ./cmd/triton/
 
 # The packages with goroutines or shared memory of their own; the others have
 # nothing that the race detector could see.

@@ -20,6 +20,7 @@ var mayImport = map[string]string{
 	"cmd/triton":                  "cmd/cli cmd/cli/process",
 	"cmd/libtritonserver/weaken":  "",
 	"deploy/image":                "",
+	"deploy/kubernetes/schemas":   "",
 	"deploy/manual":               "cmd/cli cmd/cli/process",
 	"deploy/probe":                "",
 	"deploy/sbom":                 "",

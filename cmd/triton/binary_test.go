@@ -120,11 +120,17 @@ func start(t *testing.T, cmd *exec.Cmd) *server {
 // startAt is start with the ports of HTTP, gRPC and the metrics.
 func startAt(t *testing.T, cmd *exec.Cmd, p []int) *server {
 	t.Helper()
-	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
-	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &logtest.Buffer{}, done: make(chan struct{})}
 	cmd.Args = append(cmd.Args,
 		"--http-address=127.0.0.1", "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1",
 		"--http-port="+strconv.Itoa(p[0]), "--grpc-port="+strconv.Itoa(p[1]), "--metrics-port="+strconv.Itoa(p[2]))
+	return launch(t, cmd, p)
+}
+
+// launch starts a command line that listens on those ports, and waits until it is ready.
+func launch(t *testing.T, cmd *exec.Cmd, p []int) *server {
+	t.Helper()
+	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
+	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &logtest.Buffer{}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	require.NoError(t, cmd.Start())
 	go func() { s.err = cmd.Wait(); close(s.done) }()
