@@ -27,10 +27,14 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 		}
 		lock := flock.New(filepath.Join(dir, lockName))
 		locked, err := lock.TryLock()
-		switch {
-		case locked:
-			return dir, func() error { return errors.Join(lock.Close(), os.RemoveAll(dir)) }, nil
-		case err != nil && !errors.Is(err, os.ErrNotExist):
+		if locked {
+			if _, err := os.Stat(lock.Path()); err == nil {
+				return dir, func() error { return discard(dir, lock) }, nil
+			}
+			_ = lock.Close()
+			continue // another program has removed the folder, and let go of the lock
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			// A file system without locks: the folder is used all the same, and nobody removes it.
 			return dir, func() error { return os.RemoveAll(dir) }, nil
 		}
@@ -42,9 +46,20 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 func removeLeft(in, prefix string) {
 	all, _ := filepath.Glob(filepath.Join(in, prefix+"*", lockName))
 	for _, path := range all {
-		lock := flock.New(path)
+		lock := flock.New(path, flock.SetFlag(os.O_RDWR)) // does not make the file again in a folder that goes
 		if locked, err := lock.TryLock(); err == nil && locked {
-			_ = errors.Join(lock.Close(), os.RemoveAll(filepath.Dir(path))) // the next program tries again
+			_ = discard(filepath.Dir(path), lock) // the next program tries again
 		}
 	}
+}
+
+// discard removes a folder whose lock is held. The lock goes last: whoever gets it then finds that the
+// file is gone. On Windows, where an open file cannot be removed, that takes a second attempt.
+func discard(dir string, lock *flock.Flock) error {
+	err := os.RemoveAll(dir)
+	closed := lock.Close()
+	if err != nil {
+		err = os.RemoveAll(dir)
+	}
+	return errors.Join(err, closed)
 }

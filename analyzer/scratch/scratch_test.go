@@ -4,8 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -66,4 +69,27 @@ func TestFolderOfKilledProgram(t *testing.T) {
 
 	_, _, err = New(filepath.Join(in, "none"), "triton-test-")
 	require.Error(t, err)
+}
+
+// Of many programs that begin and end at a time, none removes the folder that another one has just made.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	in := t.TempDir()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 40 {
+				dir, remove, err := New(in, "triton-test-")
+				if !assert.NoError(t, err) {
+					return
+				}
+				runtime.Gosched()
+				assert.NoError(t, os.WriteFile(filepath.Join(dir, "model"), nil, 0o600), "the folder is its own")
+				assert.FileExists(t, filepath.Join(dir, lockName))
+				assert.NoError(t, remove())
+			}
+		})
+	}
+	all.Wait()
+	require.Empty(t, folders(t, in))
 }
