@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -14,8 +15,11 @@ import (
 // killed program.
 const lockName = ".lock"
 
+// newTime is the age up to which a folder is left alone: its program may be about to lock it.
+const newTime = time.Minute
+
 // New makes a temporary folder in the folder in, the system's if that is empty, with a name that begins
-// with prefix. Folders of this kind whose programs have ended are removed. remove removes the folder.
+// with prefix. Older folders of this kind whose programs have ended are removed. remove removes the folder.
 func New(in, prefix string) (dir string, remove func() error, err error) {
 	if in == "" {
 		in = os.TempDir()
@@ -38,7 +42,7 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 			// A file system without locks: the folder is used all the same, and nobody removes it.
 			return dir, func() error { return os.RemoveAll(dir) }, nil
 		}
-		// Another program has found the folder between the two calls, and removes it.
+		// Another program, whose clock is ahead, has found the folder between the two calls.
 	}
 }
 
@@ -46,6 +50,9 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 func removeLeft(in, prefix string) {
 	all, _ := filepath.Glob(filepath.Join(in, prefix+"*", lockName))
 	for _, path := range all {
+		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < newTime {
+			continue
+		}
 		lock := flock.New(path, flock.SetFlag(os.O_RDWR)) // does not make the file again in a folder that goes
 		if locked, err := lock.TryLock(); err == nil && locked {
 			_ = discard(filepath.Dir(path), lock) // the next program tries again
