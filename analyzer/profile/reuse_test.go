@@ -46,17 +46,19 @@ func TestServerAfterFailure(t *testing.T) {
 	assert.Equal(t, []string{"--log-verbose=1"}, w.mu.setups[2].Flags)
 }
 
-// slowStop is a launcher whose servers stop when told to.
+// slowStop is a launcher whose servers stop when told to, each by a channel of its own.
 type slowStop struct {
 	*world
-	stop chan struct{}
+	stops []chan struct{}
 }
 
-func (l slowStop) Overlapping() bool { return true }
+func (l *slowStop) Overlapping() bool { return true }
 
-func (l slowStop) Launch(ctx context.Context, s launch.Setup) (launch.Server, error) {
+func (l *slowStop) Launch(ctx context.Context, s launch.Setup) (launch.Server, error) {
 	server, err := l.world.Launch(ctx, s)
-	return slowServer{server, l.stop}, err
+	stop := make(chan struct{})
+	l.stops = append(l.stops, stop)
+	return slowServer{server, stop}, err
 }
 
 type slowServer struct {
@@ -76,14 +78,14 @@ func TestStopInBackground(t *testing.T) {
 	w := newWorld(t, "m")
 	w.settings.CollectCPUMetrics = true
 	w.proposals = []trial.Proposal{propose("m", 1, nil), propose("m", 1, batch16), propose("m", 1, batch32)}
-	stop := make(chan struct{}, 4)
+	launcher := &slowStop{world: w}
 	w.beforeTrial = func(n int) {
 		if n == 2 {
-			stop <- struct{}{} // the server of the completion; the third trial needs its place
+			close(launcher.stops[0]) // the server of the completion; the third trial needs its place
 		}
 	}
 	deps := w.deps()
-	deps.Launcher = slowStop{w, stop}
+	deps.Launcher = launcher
 	var trials []string
 	observe := deps.Observe
 	deps.Observe = func(e Event) {
@@ -93,7 +95,9 @@ func TestStopInBackground(t *testing.T) {
 		}
 		if _, ok := e.(Searched); ok {
 			assert.Equal(t, 3, w.mu.open, "two stop, one is idle")
-			close(stop)
+			for _, stop := range launcher.stops[1:] {
+				close(stop)
+			}
 		}
 	}
 	r, err := Run(t.Context(), w.settings, deps)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -14,8 +15,11 @@ import (
 // killed program.
 const lockName = ".lock"
 
+// newTime is the age up to which a folder is left alone: its program may be about to lock it.
+const newTime = time.Minute
+
 // New makes a temporary folder in the folder in, the system's if that is empty, with a name that begins
-// with prefix. Folders of this kind whose programs have ended are removed. remove removes the folder.
+// with prefix. Older folders of this kind whose programs have ended are removed. remove removes the folder.
 func New(in, prefix string) (dir string, remove func() error, err error) {
 	if in == "" {
 		in = os.TempDir()
@@ -27,14 +31,18 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 		}
 		lock := flock.New(filepath.Join(dir, lockName))
 		locked, err := lock.TryLock()
-		switch {
-		case locked:
-			return dir, func() error { return errors.Join(lock.Close(), os.RemoveAll(dir)) }, nil
-		case err != nil && !errors.Is(err, os.ErrNotExist):
+		if locked {
+			if _, err := os.Stat(lock.Path()); err == nil {
+				return dir, func() error { return discard(dir, lock) }, nil
+			}
+			_ = lock.Close()
+			continue // another program has removed the folder, and let go of the lock
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			// A file system without locks: the folder is used all the same, and nobody removes it.
 			return dir, func() error { return os.RemoveAll(dir) }, nil
 		}
-		// Another program has found the folder between the two calls, and removes it.
+		// Another program, whose clock is ahead, has found the folder between the two calls.
 	}
 }
 
@@ -42,9 +50,23 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 func removeLeft(in, prefix string) {
 	all, _ := filepath.Glob(filepath.Join(in, prefix+"*", lockName))
 	for _, path := range all {
-		lock := flock.New(path)
+		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < newTime {
+			continue
+		}
+		lock := flock.New(path, flock.SetFlag(os.O_RDWR)) // does not make the file again in a folder that goes
 		if locked, err := lock.TryLock(); err == nil && locked {
-			_ = errors.Join(lock.Close(), os.RemoveAll(filepath.Dir(path))) // the next program tries again
+			_ = discard(filepath.Dir(path), lock) // the next program tries again
 		}
 	}
+}
+
+// discard removes a folder whose lock is held. The lock goes last: whoever gets it then finds that the
+// file is gone. On Windows, where an open file cannot be removed, that takes a second attempt.
+func discard(dir string, lock *flock.Flock) error {
+	err := os.RemoveAll(dir)
+	closed := lock.Close()
+	if err != nil {
+		err = os.RemoveAll(dir)
+	}
+	return errors.Join(err, closed)
 }

@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -46,8 +48,10 @@ func TestFolderOfKilledProgram(t *testing.T) {
 	output, err := c.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	_, err = output.Read(make([]byte, 64)) // the folder is there
+	line := make([]byte, 64)
+	n, err := output.Read(line) // the folder is there
 	require.NoError(t, err)
+	age(t, filepath.Join(in, strings.TrimSpace(string(line[:n])), lockName))
 	require.Len(t, folders(t, in), 2)
 
 	first, remove, err := New(in, "triton-test-")
@@ -66,4 +70,29 @@ func TestFolderOfKilledProgram(t *testing.T) {
 
 	_, _, err = New(filepath.Join(in, "none"), "triton-test-")
 	require.Error(t, err)
+}
+
+// A folder that was made a moment ago is not removed: its program may be about to lock it.
+func TestFolderThatIsNew(t *testing.T) {
+	t.Parallel()
+	in := t.TempDir()
+	lock := filepath.Join(in, "triton-test-new", lockName)
+	require.NoError(t, os.Mkdir(filepath.Dir(lock), 0o700))
+	require.NoError(t, os.WriteFile(lock, nil, 0o600))
+	_, remove, err := New(in, "triton-test-")
+	require.NoError(t, err)
+	require.NoError(t, remove())
+	require.FileExists(t, lock)
+	age(t, lock)
+	_, remove, err = New(in, "triton-test-")
+	require.NoError(t, err)
+	require.NoError(t, remove())
+	require.Empty(t, folders(t, in))
+}
+
+// age makes a lock older than that of a folder that is new.
+func age(t *testing.T, lock string) {
+	t.Helper()
+	before := time.Now().Add(-2 * newTime)
+	require.NoError(t, os.Chtimes(lock, before, before))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +13,10 @@ import (
 
 	"triton/pkg/kserve"
 	"triton/pkg/tensor"
+	"triton/server/backend"
 	"triton/server/backend/child"
 	"triton/server/backend/isolated/wire"
+	"triton/server/backend/metric"
 	"triton/server/infer"
 )
 
@@ -24,6 +27,27 @@ func frame(kind uint8, build func(m *child.Message)) []byte {
 	build(m.Begin(kind))
 	b := append([]byte{kind}, binary.LittleEndian.AppendUint16(nil, uint16(len(m.Body())))...)
 	return append(b, m.Body()...)
+}
+
+// metricFrame is a frame about metrics, whose family has number 1 like they themselves.
+func metricFrame(kind uint8, build func(m *child.Message)) []byte {
+	return frame(wire.Metric, func(m *child.Message) {
+		m.Uint8(kind)
+		m.Uint32(1)
+		build(m)
+	})
+}
+
+// TestUnknownMetricFrame: the child is of another version, or broken.
+func TestUnknownMetricFrame(t *testing.T) {
+	t.Parallel()
+	for _, b := range [][]byte{
+		metricFrame(wire.MetricDrop+1, func(*child.Message) {}),
+		metricFrame(wire.MetricChange, func(m *child.Message) { m.Uint8(uint8(metric.Observe) + 1); m.Uint64(0) }),
+	} {
+		s := &session{log: childLog{log: slog.New(slog.DiscardHandler)}}
+		require.ErrorIs(t, s.handle(nil, child.Frame{Kind: b[0], Body: b[3:]}), child.ErrFrame)
+	}
 }
 
 // FuzzFrames: whatever a child sends, nothing of the server panics, no request is answered twice,
@@ -64,6 +88,17 @@ func FuzzFrames(f *testing.F) {
 		_ = wire.PutTensor(m, &kserve.Tensor{Name: "S", DataType: tensor.Int8, Shape: tensor.Shape{1}, Data: tensor.NewData(tensor.HeapBuffer([]byte("a")))}, places{})
 	})
 	broken := frame(wire.Broken, func(m *child.Message) { m.Uint32(1); wire.PutError(m, errors.New("broken")) })
+	family := metricFrame(wire.MetricFamily, func(m *child.Message) { m.String("sizes"); m.String("Sizes."); m.Uint8(uint8(metric.Histogram)) })
+	sizes := metricFrame(wire.MetricNew, func(m *child.Message) {
+		m.Uint32(1)
+		m.Uint32(1)
+		m.String("where")
+		m.String("here")
+		m.Uint32(1)
+		m.Uint64(math.Float64bits(2))
+	})
+	observed := metricFrame(wire.MetricChange, func(m *child.Message) { m.Uint8(uint8(metric.Observe)); m.Uint64(math.Float64bits(1)) })
+	drop := metricFrame(wire.MetricDrop, func(*child.Message) {})
 	for _, decoupled := range []bool{false, true} {
 		for _, frames := range [][][]byte{
 			{result(wire.Answered)},
@@ -76,6 +111,7 @@ func FuzzFrames(f *testing.F) {
 			{final, result(wire.Answered | wire.Repeated)},
 			{reserve, placed, release, placed, result(0)},
 			{state, broken, result(wire.Rescheduled)},
+			{family, observed, sizes, observed, drop, sizes, observed, family},
 			{frame(wire.Log, func(m *child.Message) { m.Uint64(0); m.String("text"); m.Uint32(1); m.String("k"); m.String("v") })},
 		} {
 			var all []byte
@@ -168,7 +204,7 @@ var errGone = errors.New("the child has ended")
 func hostile(t *testing.T, process *child.Process, pool *tensor.Pool, decoupled bool, frames []byte) {
 	t.Helper()
 	s := &session{
-		name: "m", memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
+		name: "m", spec: backend.Spec{Metrics: metric.New()}, memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
 		ended: make(chan struct{}), total: &granted{}, log: childLog{log: slog.New(slog.DiscardHandler), model: "m"},
 	}
 	close(s.ended) // nothing waits for the end of the process
@@ -212,6 +248,9 @@ func hostile(t *testing.T, process *child.Process, pool *tensor.Pool, decoupled 
 		}
 	}
 	s.blocks.Free()
+	s.spec.Metrics.Gather()
+	s.metrics.Release()
+	require.Empty(t, s.spec.Metrics.Gather())
 	s.mu.Lock()
 	s.mu.ended = true
 	s.mu.Unlock()

@@ -13,8 +13,9 @@ import (
 var errNoMetrics error = status.New(status.Unavailable, "this server has no metrics")
 
 // metric follows the metrics of a library in the child. What is refused here, such as a name that
-// another model uses for another kind, is logged: the library goes on with its own.
-func (s *session) metric(r *child.Reader) {
+// another model uses for another kind, is logged: the library goes on with its own. known is false
+// for a frame that no child sends.
+func (s *session) metric(r *child.Reader) (known bool) {
 	kind, number := r.Uint8(), r.Uint32()
 	var err error
 	switch kind {
@@ -24,15 +25,21 @@ func (s *session) metric(r *child.Reader) {
 		err = s.newMetric(number, r)
 	case wire.MetricChange:
 		c, v := metric.Change(r.Uint8()), math.Float64frombits(r.Uint64())
+		if c > metric.Observe {
+			return false
+		}
 		if m := s.metrics.Metric(number); m != nil && r.Err() == nil {
 			err = m.Apply(c, v)
 		}
-	default:
+	case wire.MetricDrop:
 		s.metrics.Drop(number)
+	default:
+		return false
 	}
 	if err != nil && r.Err() == nil {
 		s.log.log.Warn("a metric of a model in a process of its own is not exported", "model", s.name, "error", err)
 	}
+	return true
 }
 
 func (s *session) newFamily(number uint32, r *child.Reader) error {

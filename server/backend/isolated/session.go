@@ -216,7 +216,7 @@ func (s *session) handle(p *child.Process, f child.Frame) error {
 	case wire.Broken:
 		s.broken(r)
 	case wire.Metric:
-		s.metric(r)
+		known = s.metric(r)
 	default:
 		known = false
 	}

@@ -78,8 +78,8 @@ func trt_go_send(c *C.TRITONBACKEND_Request, response *C.TRITONBACKEND_Response,
 	}
 	s.beginSend(r)
 	s.mu.Unlock()
+	defer s.endSend(r) // also after a panic
 	r.Respond(resp, bool(final))
-	s.endSend(r)
 }
 
 // beginSend notes that a response is about to be sent. An execution that ends meanwhile keeps the
@@ -119,13 +119,13 @@ func trt_go_report(c *C.TRITONBACKEND_Request, t *C.TRITONBACKEND_ModelInstanceR
 	if !unsent {
 		return
 	}
+	defer s.endSend(r)
 	var resp *infer.Response
 	if t.failed {
 		resp = infer.NewResponse()
 		resp.Err = fromC(t.error_code, &t.error[0])
 	}
 	r.Respond(resp, false)
-	s.endSend(r)
 }
 
 //export trt_go_release

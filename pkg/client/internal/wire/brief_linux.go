@@ -1,12 +1,12 @@
 package wire
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
 	"sync"
 	"syscall"
-	"unsafe"
 )
 
 // briefBytes is the length up to which a read or a write is brief: the kernel copies as much in
@@ -30,6 +30,7 @@ type briefCall struct {
 	sync.Mutex
 	trap  uintptr
 	try   func(fd uintptr) bool
+	whole bool // the call ends when all bytes are through; the connection is locked until then
 	bytes []byte
 	n     int
 	errno syscall.Errno
@@ -47,6 +48,7 @@ func Brief(conn net.Conn) net.Conn {
 	}
 	c := &briefConn{TCPConn: tcp, raw: raw}
 	c.in.trap, c.out.trap = syscall.SYS_READ, syscall.SYS_WRITE
+	c.out.whole = true
 	c.in.try, c.out.try = c.in.call, c.out.call
 	return c
 }
@@ -54,58 +56,65 @@ func Brief(conn net.Conn) net.Conn {
 // call makes the system call and reports whether it did not have to wait.
 func (b *briefCall) call(fd uintptr) bool {
 	for {
-		n, _, errno := syscall.RawSyscall(b.trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b.bytes))), uintptr(len(b.bytes)))
-		if errno == syscall.EINTR {
+		n, errno := unannounced(b.trap, fd, b.bytes)
+		switch {
+		case errno == syscall.EINTR:
 			continue
+		case errno == syscall.EAGAIN:
+			return false
+		case errno == 0 && b.whole:
+			b.n += n
+			if b.bytes = b.bytes[n:]; n > 0 && len(b.bytes) > 0 {
+				continue
+			}
+			return true
 		}
-		b.n, b.errno = int(n), errno
-		return errno != syscall.EAGAIN
+		if errno == 0 {
+			b.n = n
+		}
+		b.errno = errno
+		return true
 	}
+}
+
+// do carries out a call with p, and names it name in an error.
+func (c *briefConn) do(b *briefCall, name string, await func(func(uintptr) bool) error, p []byte) (int, error) {
+	b.Lock()
+	defer b.Unlock()
+	b.bytes, b.n, b.errno = p, 0, 0
+	defer func() { b.bytes = nil }()
+	err := await(b.try)
+	switch {
+	case err != nil:
+		if op := (*net.OpError)(nil); errors.As(err, &op) {
+			op.Op = name // instead of raw-read or raw-write
+		}
+	case b.errno != 0:
+		err = &net.OpError{Op: name, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(name, b.errno)}
+	}
+	return b.n, err
 }
 
 func (c *briefConn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return c.TCPConn.Read(p)
 	}
-	b := &c.in
-	b.Lock()
-	defer b.Unlock()
-	b.bytes = p[:min(len(p), briefBytes)]
-	defer func() { b.bytes = nil }()
-	switch err := c.raw.Read(b.try); {
-	case err != nil:
-		return 0, err
-	case b.errno != 0:
-		return 0, c.failure("read", b.errno)
-	case b.n == 0:
+	n, err := c.do(&c.in, "read", c.raw.Read, p[:min(len(p), briefBytes)])
+	if n == 0 && err == nil {
 		return 0, io.EOF
 	}
-	return b.n, nil
+	return n, err
 }
 
-func (c *briefConn) Write(p []byte) (written int, err error) {
+func (c *briefConn) Write(p []byte) (int, error) {
 	if len(p) == 0 || len(p) > briefBytes {
 		return c.TCPConn.Write(p)
 	}
-	b := &c.out
-	b.Lock()
-	defer b.Unlock()
-	defer func() { b.bytes = nil }()
-	for written < len(p) {
-		b.bytes = p[written:]
-		if err := c.raw.Write(b.try); err != nil {
-			return written, err
-		}
-		if b.errno != 0 {
-			return written, c.failure("write", b.errno)
-		}
-		written += b.n
+	n, err := c.do(&c.out, "write", c.raw.Write, p)
+	if n < len(p) && err == nil {
+		return n, io.ErrUnexpectedEOF
 	}
-	return written, nil
-}
-
-func (c *briefConn) failure(call string, errno syscall.Errno) error {
-	return &net.OpError{Op: call, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(call, errno)}
+	return n, err
 }
 
 // vectored returns the connection for which net.Buffers uses one system call.

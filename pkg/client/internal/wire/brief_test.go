@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -75,6 +76,8 @@ func TestBriefEnds(t *testing.T) {
 	require.NoError(t, c.SetReadDeadline(time.Unix(1, 0)))
 	_, err := c.Read(b)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.ErrorContains(t, err, "read tcp ")
+	require.NotContains(t, err.Error(), "raw-read")
 	require.NoError(t, c.SetReadDeadline(time.Time{}))
 	require.NoError(t, s.Close())
 	_, err = c.Read(b)
@@ -95,4 +98,39 @@ func TestBriefEnds(t *testing.T) {
 	require.ErrorIs(t, <-ended, net.ErrClosed)
 	_, err = c.Write(b)
 	require.ErrorIs(t, err, net.ErrClosed)
+	require.NotContains(t, err.Error(), "raw-write")
+}
+
+// TestBriefOrder: with the race detector on, what happened before a message was sent happened before
+// it was received, in a program that has both ends.
+func TestBriefOrder(t *testing.T) {
+	t.Parallel()
+	c, s := pair(t)
+	asked, answered := 0, 0
+	ended := make(chan error, 1)
+	go func() {
+		b := make([]byte, 1)
+		for i := range 100 {
+			if _, err := s.Read(b); err != nil || asked != i+1 {
+				ended <- fmt.Errorf("%d of %d: %w", asked, i+1, err)
+				return
+			}
+			answered = asked
+			if _, err := s.Write(b); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	b := make([]byte, 1)
+	for i := range 100 {
+		asked = i + 1
+		_, err := c.Write(b)
+		require.NoError(t, err)
+		_, err = c.Read(b)
+		require.NoError(t, err)
+		require.Equal(t, asked, answered)
+	}
+	require.NoError(t, <-ended)
 }
