@@ -66,7 +66,7 @@ var mayImport = map[string]string{
 	"pkg/kserve/rest":             "pkg/kserve pkg/tensor pkg/tritonjson",
 	"pkg/kserve/rpc":              "pkg/kserve pkg/tensor pkg/inferencepb",
 	"pkg/client":                  "pkg/routing pkg/client/internal/wire pkg/inferencepb pkg/kserve pkg/tensor",
-	"pkg/client/internal/wire":    "",
+	"pkg/client/internal/wire":    "pkg/nonblock",
 	"pkg/client/lane":             "pkg/client pkg/client/internal/wire pkg/deflate pkg/kserve pkg/kserve/rest pkg/kserve/rpc pkg/inferencepb pkg/tensor pkg/tritonjson",
 	"pkg/deflate":                 "",
 	"pkg/gpu":                     "pkg/gpu/nvml",

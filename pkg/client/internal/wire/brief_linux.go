@@ -1,12 +1,14 @@
 package wire
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
 	"sync"
 	"syscall"
-	"unsafe"
+
+	"triton/pkg/nonblock"
 )
 
 // briefBytes is the length up to which a read or a write is brief: the kernel copies as much in
@@ -28,11 +30,11 @@ type briefConn struct {
 // briefCall is the state of a read or a write. A closure for each call would be an allocation.
 type briefCall struct {
 	sync.Mutex
-	trap  uintptr
+	do    func(fd uintptr, b []byte, announce bool) (int, error)
 	try   func(fd uintptr) bool
 	bytes []byte
 	n     int
-	errno syscall.Errno
+	err   error
 }
 
 // Brief returns conn, or a connection that does the same with less work for each small message.
@@ -46,21 +48,15 @@ func Brief(conn net.Conn) net.Conn {
 		return conn
 	}
 	c := &briefConn{TCPConn: tcp, raw: raw}
-	c.in.trap, c.out.trap = syscall.SYS_READ, syscall.SYS_WRITE
+	c.in.do, c.out.do = nonblock.Read, nonblock.Write
 	c.in.try, c.out.try = c.in.call, c.out.call
 	return c
 }
 
 // call makes the system call and reports whether it did not have to wait.
 func (b *briefCall) call(fd uintptr) bool {
-	for {
-		n, _, errno := syscall.RawSyscall(b.trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b.bytes))), uintptr(len(b.bytes)))
-		if errno == syscall.EINTR {
-			continue
-		}
-		b.n, b.errno = int(n), errno
-		return errno != syscall.EAGAIN
-	}
+	b.n, b.err = b.do(fd, b.bytes, false)
+	return !errors.Is(b.err, syscall.EAGAIN)
 }
 
 func (c *briefConn) Read(p []byte) (int, error) {
@@ -75,8 +71,8 @@ func (c *briefConn) Read(p []byte) (int, error) {
 	switch err := c.raw.Read(b.try); {
 	case err != nil:
 		return 0, err
-	case b.errno != 0:
-		return 0, c.failure("read", b.errno)
+	case b.err != nil:
+		return 0, c.failure("read", b.err)
 	case b.n == 0:
 		return 0, io.EOF
 	}
@@ -96,16 +92,16 @@ func (c *briefConn) Write(p []byte) (written int, err error) {
 		if err := c.raw.Write(b.try); err != nil {
 			return written, err
 		}
-		if b.errno != 0 {
-			return written, c.failure("write", b.errno)
+		if b.err != nil {
+			return written, c.failure("write", b.err)
 		}
 		written += b.n
 	}
 	return written, nil
 }
 
-func (c *briefConn) failure(call string, errno syscall.Errno) error {
-	return &net.OpError{Op: call, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(call, errno)}
+func (c *briefConn) failure(call string, err error) error {
+	return &net.OpError{Op: call, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(call, err)}
 }
 
 // vectored returns the connection for which net.Buffers uses one system call.
