@@ -67,7 +67,7 @@ var mayImport = map[string]string{
 	"pkg/kserve/rest":             "pkg/kserve pkg/tensor pkg/tritonjson",
 	"pkg/kserve/rpc":              "pkg/kserve pkg/tensor pkg/inferencepb",
 	"pkg/client":                  "pkg/routing pkg/client/internal/wire pkg/inferencepb pkg/kserve pkg/tensor",
-	"pkg/client/internal/wire":    "",
+	"pkg/client/internal/wire":    "pkg/nonblock",
 	"pkg/client/lane":             "pkg/client pkg/client/internal/wire pkg/deflate pkg/kserve pkg/kserve/rest pkg/kserve/rpc pkg/inferencepb pkg/tensor pkg/tritonjson",
 	"pkg/deflate":                 "",
 	"pkg/gpu":                     "pkg/gpu/nvml",
@@ -283,7 +283,7 @@ var testsImport = map[string]string{
 	"server/infer/infertest":              "server/infer",
 	"server/scenario":                     "pkg/inferencepb",
 	"server/servertest":                   "*",
-	"server/store/remote/remotetest":      "server/store/download server/store/filecache server/store/mirror server/store/remote",
+	"server/store/remote/remotetest":      "pkg/freeport server/store/download server/store/filecache server/store/mirror server/store/remote",
 	"pkg/gpu/gputest":                     "pkg/gpu pkg/gpu/nvml",
 	"repo/lint/linttest":                  "pkg/inferencepb pkg/modelconfig repo/example",
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +19,15 @@ import (
 // at the end. The last argument is the one that is being typed.
 func completions(t *testing.T, environ []string, args ...string) (values []string, directive string) {
 	t.Helper()
-	code, out, _ := clitest.Run(t, environ, append([]string{"__complete"}, args...)...)
+	return completionsBy(t, 0, environ, args...)
+}
+
+// completionsBy is completions with the time that a server has; 0: as at a keyboard.
+func completionsBy(t *testing.T, limit time.Duration, environ []string, args ...string) (values []string, directive string) {
+	t.Helper()
+	c := clitest.New()
+	c.CompletionTime = limit
+	code, out, _ := c.Start(environ, append([]string{"__complete"}, args...)...).Wait(t)
 	require.Zero(t, code)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	for _, line := range lines[:len(lines)-1] {
@@ -115,15 +124,15 @@ func TestModelsFromTheServer(t *testing.T) {
 		{"perf", "-u", http, "--model", "nu"},
 		{"perf", "-i", "grpc", "-u", grpc.Address, "--async", "-m", ""},
 	} {
-		got, directive := completions(t, nil, args...)
+		got, directive := completionsBy(t, 50*time.Second, nil, args...)
 		require.Equal(t, []string{"null"}, got, args)
 		require.Equal(t, noFile, directive)
 	}
-	got, _ := completions(t, nil, "perf", "-u", http, "-mn")
+	got, _ := completionsBy(t, 50*time.Second, nil, "perf", "-u", http, "-mn")
 	require.Equal(t, []string{"-mnull"}, got)
-	got, _ = completions(t, []string{"TRITON_PERF_URL=" + http}, "perf", "-m", "")
+	got, _ = completionsBy(t, 50*time.Second, []string{"TRITON_PERF_URL=" + http}, "perf", "-m", "")
 	require.Equal(t, []string{"null"}, got)
-	got, _ = completions(t, nil, "perf", "-u", http, "-m", "other")
+	got, _ = completionsBy(t, 50*time.Second, nil, "perf", "-u", http, "-m", "other")
 	require.Empty(t, got)
 }
 

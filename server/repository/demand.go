@@ -31,6 +31,8 @@ type Demand struct {
 	// requests that may wait at a time.
 	Timeout    time.Duration
 	MaxWaiting int
+	// RetryDelay is the pause after the first failed load; it doubles. 0: a second.
+	RetryDelay time.Duration
 	// Pinned are the models that are loaded at the start and never unloaded to make room.
 	Pinned []string
 	// ByState says that a document names the models (SetRoster). Until then requests load none.
@@ -48,7 +50,7 @@ func (r *Repository) startDemand() {
 	}
 	r.demand = ondemand.New(ondemand.Options{
 		Models: &demandModels{r}, Budget: d.Budget, KeepAlive: d.KeepAlive, Pinned: d.Pinned,
-		Timeout: d.Timeout, MaxWaiting: d.MaxWaiting, Log: r.opts.Log,
+		Timeout: d.Timeout, MaxWaiting: d.MaxWaiting, RetryDelay: d.RetryDelay, Log: r.opts.Log,
 	})
 }
 

@@ -197,7 +197,7 @@ func TestFailedLoad(t *testing.T) {
 	t.Parallel()
 	var loads sync.Map
 	dir := demandTree(t, map[string]string{"a": `parameters { key: "fail_load" value { string_value: "1" } }`})
-	r, _, err := open(t, onDemand(&loads, nil), dir)
+	r, _, err := open(t, onDemand(&loads, func(o *Options) { o.Demand.RetryDelay = time.Minute }), dir)
 	require.NoError(t, err)
 	for range 3 {
 		err = request(t, r, "a")

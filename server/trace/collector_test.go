@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+
+	"triton/pkg/freeport"
 )
 
 // received are the names of spans by resource attribute, as a receiver of OTLP
@@ -136,13 +139,13 @@ func TestBadURL(t *testing.T) {
 // Without a receiver the spans are lost, which is logged.
 func TestNoReceiver(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own
+	nobody, err := freeport.Reserve(1)
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
+	defer nobody.Release()
 	var logged bytes.Buffer
 	tr, err := New(Options{Log: slog.New(slog.NewTextHandler(&logged, nil)), Config: map[string][]Setting{
 		Global:        {{"mode", "opentelemetry"}, {"level", "TIMESTAMPS"}, {"rate", "1"}},
-		OpenTelemetry: {{"url", "http://" + l.Addr().String()}},
+		OpenTelemetry: {{"url", "http://127.0.0.1:" + strconv.Itoa(nobody.Ports()[0])}},
 	}})
 	require.NoError(t, err)
 	require.True(t, serve(tr, "m"))

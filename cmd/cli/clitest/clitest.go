@@ -21,6 +21,8 @@ type Command struct {
 	Stdout, Stderr logtest.Buffer
 	Signals        chan os.Signal
 	Exit           chan int // gets the exit code
+	// CompletionTime is how long completions wait for a server.
+	CompletionTime time.Duration
 }
 
 // New returns a command that has not been started.
@@ -37,7 +39,7 @@ func (c *Command) Start(environ []string, args ...string) *Command {
 func (c *Command) main(environ, args []string) int {
 	return cli.Main(process.Process{
 		Args: args, Environ: environ, Version: "1.2.3",
-		Stdout: &c.Stdout, Stderr: &c.Stderr,
+		Stdout: &c.Stdout, Stderr: &c.Stderr, CompletionTime: c.CompletionTime,
 		Signals: func() (<-chan os.Signal, func()) { return c.Signals, func() {} },
 	})
 }
@@ -48,7 +50,7 @@ func (c *Command) Wait(t *testing.T) (code int, out, errs string) {
 	t.Helper()
 	select {
 	case code = <-c.Exit:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		c.Signals <- syscall.SIGTERM
 		t.Fatalf("the command did not end:\n%s", c.Stdout.String())
 	}
@@ -58,7 +60,7 @@ func (c *Command) Wait(t *testing.T) (code int, out, errs string) {
 // Printed waits until a started command has written a text to its standard output.
 func (c *Command) Printed(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), text) || len(c.Exit) > 0 }, 30*time.Second, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), text) || len(c.Exit) > 0 }, time.Minute, 2*time.Millisecond)
 	require.Empty(t, c.Exit, "the command ended: %s", &c.Stderr)
 }
 

@@ -3,6 +3,7 @@
 package complete
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -66,12 +67,12 @@ func RepositoryModels(folders []string) []string {
 	return unique(names)
 }
 
-// serverTime is how long a server may take to answer: somebody waits at the keyboard.
+// serverTime is how long a server may take to answer, by default: somebody waits at the keyboard.
 const serverTime = time.Second
 
-// ServerModels asks a server for the names of its models.
-func ServerModels(ctx context.Context, o client.Options) []string {
-	ctx, cancel := context.WithTimeout(ctx, serverTime)
+// ServerModels asks a server for the names of its models. It waits no longer than limit; 0: a second.
+func ServerModels(ctx context.Context, o client.Options, limit time.Duration) []string {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, serverTime))
 	defer cancel()
 	c, err := client.New(o)
 	if err != nil {

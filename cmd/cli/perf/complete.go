@@ -78,7 +78,7 @@ func argument(ctx context.Context, p process.Process, f *pflag.Flag, args []stri
 	var values []string
 	switch {
 	case f.Name == "model":
-		values = complete.ServerModels(cmp.Or(ctx, context.Background()), serverOf(p, args))
+		values = complete.ServerModels(cmp.Or(ctx, context.Background()), serverOf(p, args), p.CompletionTime)
 	case words.MatchString(kind):
 		for _, word := range strings.Split(strings.Trim(kind, "<>"), "|") {
 			switch {

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -30,8 +31,10 @@ type Process struct {
 	// IgnoreBrokenPipe keeps the process alive when the reader of its output closes the
 	// pipe; nil on systems without such a signal.
 	IgnoreBrokenPipe func()
-	Version          string
-	Commit           string
+	// CompletionTime is how long the completion of a line waits for a server; 0: a second.
+	CompletionTime time.Duration
+	Version        string
+	Commit         string
 }
 
 // OS returns the process that runs this program. An empty version or commit is replaced by

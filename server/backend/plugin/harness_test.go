@@ -128,6 +128,19 @@ func (s served) infer(t testing.TB, model string, in ...int) reply {
 	return s.post(t, "/v2/models/"+model+"/infer", body)
 }
 
+// metrics returns the server's metrics.
+func (s served) metrics(t testing.TB) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Metrics+"/metrics", nil)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
 func (s served) post(t testing.TB, path string, body []byte) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.HTTP+path, bytes.NewReader(body))

@@ -295,22 +295,33 @@ func TestErrorOfUnload(t *testing.T) {
 // TestHangs: an agent that does not return fails the load, and is not called again.
 func TestHangs(t *testing.T) {
 	w := newWorld(t)
-	w.opts.LoadTime = 50 * time.Millisecond
+	w.opts.LoadTime = time.Second // agent b needs a moment too
 	_, err := w.load(w.agent("b", ""), w.agent("a", "hang"))
-	require.EqualError(t, err, "repository agent 'a' did not finish TRITONREPOAGENT_ACTION_LOAD within 50ms")
+	require.EqualError(t, err, "repository agent 'a' did not finish TRITONREPOAGENT_ACTION_LOAD within 1s")
 	require.Equal(t, status.Unavailable, status.CodeOf(err))
 	require.Equal(t, []string{"b begins", "b LOAD", "a begins", "a LOAD", "b LOAD_FAIL", "b ends"}, w.said())
 
 	// One that returns late ends its model then.
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w.opts.LoadTime = 0
-	_, err = agents.New(w.opts).Load(ctx, w.model(w.agent("a", "slow")))
-	require.ErrorContains(t, err, "repository agent 'a' did not finish TRITONREPOAGENT_ACTION_LOAD: ")
-	require.Eventually(t, func() bool {
-		text, _ := os.ReadFile(w.calls)
-		return strings.HasSuffix(string(text), "a LOAD_FAIL\na ends\n")
-	}, 30*time.Second, 10*time.Millisecond)
+	says := func(last string) func() bool {
+		return func() bool {
+			text, _ := os.ReadFile(w.calls)
+			return strings.HasSuffix(string(text), last)
+		}
+	}
+	ended := make(chan error, 1)
+	m := w.model(w.agent("a", "slow"))
+	go func() {
+		_, err := agents.New(w.opts).Load(ctx, m)
+		ended <- err
+	}()
+	require.Eventually(t, says("a LOAD\n"), time.Minute, time.Millisecond)
+	cancel()
+	require.ErrorContains(t, <-ended, "repository agent 'a' did not finish TRITONREPOAGENT_ACTION_LOAD: ")
+	require.NoError(t, os.WriteFile(w.calls+".gate", nil, 0o600))
+	require.Eventually(t, says("a LOAD_FAIL\na ends\n"), time.Minute, 10*time.Millisecond)
 }
 
 // TestManyModels: models of one agent may be loaded at the same time, and nothing grows.

@@ -1,6 +1,7 @@
 package ondemand
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func (m *Manager) loaded(name string, t Target, err error) error {
 		}
 		was := m.failed[name]
 		if was == nil {
-			was = &failure{delay: retryDelay / 2}
+			was = &failure{delay: cmp.Or(m.opts.RetryDelay, retryDelay) / 2}
 			m.failed[name] = was
 		}
 		was.content, was.cause, was.checked = t.Content, err, now

@@ -92,12 +92,14 @@ type Options struct {
 	// requests that may wait at a time.
 	Timeout    time.Duration
 	MaxWaiting int
+	// RetryDelay is the pause after the first failed load; it doubles. 0: a second.
+	RetryDelay time.Duration
 	Log        *slog.Logger
 }
 
 // The intervals.
 const (
-	retryDelay    = time.Second // after the first failed load; it doubles
+	retryDelay    = time.Second
 	maxRetryDelay = time.Minute
 	checkInterval = 250 * time.Millisecond // between two looks at the files of a model that failed
 	unknownTime   = time.Second            // how long an unknown name is not looked up again

@@ -103,7 +103,9 @@ func (s subcommand) command(p process.Process) *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
 	complete.Flags(cmd, map[string]complete.Func{
 		"output": complete.Values(output.Text.Name, output.JSON.Name),
-		"model":  func(*cobra.Command, string) []string { return complete.ServerModels(cmd.Context(), o.client) },
+		"model": func(*cobra.Command, string) []string {
+			return complete.ServerModels(cmd.Context(), o.client, p.CompletionTime)
+		},
 	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := f.FillCommand(o.config); err != nil {

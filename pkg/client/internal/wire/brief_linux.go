@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"triton/pkg/nonblock"
 )
 
 // briefBytes is the length up to which a read or a write is brief: the kernel copies as much in
@@ -28,12 +30,12 @@ type briefConn struct {
 // briefCall is the state of a read or a write. A closure for each call would be an allocation.
 type briefCall struct {
 	sync.Mutex
-	trap  uintptr
+	do    func(fd uintptr, b []byte, announce bool) (int, error)
 	try   func(fd uintptr) bool
 	whole bool // the call ends when all bytes are through; the connection is locked until then
 	bytes []byte
 	n     int
-	errno syscall.Errno
+	err   error
 }
 
 // Brief returns conn, or a connection that does the same with less work for each small message.
@@ -47,7 +49,7 @@ func Brief(conn net.Conn) net.Conn {
 		return conn
 	}
 	c := &briefConn{TCPConn: tcp, raw: raw}
-	c.in.trap, c.out.trap = syscall.SYS_READ, syscall.SYS_WRITE
+	c.in.do, c.out.do = nonblock.Read, nonblock.Write
 	c.out.whole = true
 	c.in.try, c.out.try = c.in.call, c.out.call
 	return c
@@ -56,23 +58,20 @@ func Brief(conn net.Conn) net.Conn {
 // call makes the system call and reports whether it did not have to wait.
 func (b *briefCall) call(fd uintptr) bool {
 	for {
-		n, errno := unannounced(b.trap, fd, b.bytes)
+		n, err := b.do(fd, b.bytes, false)
 		switch {
-		case errno == syscall.EINTR:
-			continue
-		case errno == syscall.EAGAIN:
+		case errors.Is(err, syscall.EAGAIN):
 			return false
-		case errno == 0 && b.whole:
+		case err == nil && b.whole:
 			b.n += n
 			if b.bytes = b.bytes[n:]; n > 0 && len(b.bytes) > 0 {
 				continue
 			}
 			return true
-		}
-		if errno == 0 {
+		case err == nil:
 			b.n = n
 		}
-		b.errno = errno
+		b.err = err
 		return true
 	}
 }
@@ -81,7 +80,7 @@ func (b *briefCall) call(fd uintptr) bool {
 func (c *briefConn) do(b *briefCall, name string, await func(func(uintptr) bool) error, p []byte) (int, error) {
 	b.Lock()
 	defer b.Unlock()
-	b.bytes, b.n, b.errno = p, 0, 0
+	b.bytes, b.n, b.err = p, 0, nil
 	defer func() { b.bytes = nil }()
 	err := await(b.try)
 	switch {
@@ -89,8 +88,8 @@ func (c *briefConn) do(b *briefCall, name string, await func(func(uintptr) bool)
 		if op := (*net.OpError)(nil); errors.As(err, &op) {
 			op.Op = name // instead of raw-read or raw-write
 		}
-	case b.errno != 0:
-		err = &net.OpError{Op: name, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(name, b.errno)}
+	case b.err != nil:
+		err = &net.OpError{Op: name, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(name, b.err)}
 	}
 	return b.n, err
 }

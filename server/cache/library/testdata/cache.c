@@ -25,6 +25,7 @@ struct TRITONCACHE_Cache {
 static TRITONCACHE_CacheEntry *kept_entry;
 static TRITONCACHE_Allocator *kept_allocator;
 static pthread_t late;
+static char gate[4096]; // a file: the thread starts when it is there
 
 static TRITONSERVER_Error *internal(const char *text) { return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INTERNAL, text); }
 
@@ -49,6 +50,10 @@ TRITONCACHE_ISPEC TRITONSERVER_Error *TRITONCACHE_CacheInitialize(TRITONCACHE_Ca
 	const char *mode = strstr(config, "\"mode\":\"");
 	if (mode) {
 		sscanf(mode + strlen("\"mode\":\""), "%63[^\"]", (*cache)->mode);
+	}
+	const char *file = strstr(config, "\"gate\":\"");
+	if (file) {
+		sscanf(file + strlen("\"gate\":\""), "%4095[^\"]", gate);
 	}
 	return NULL;
 }
@@ -75,7 +80,9 @@ static struct entry *find(TRITONCACHE_Cache *cache, const char *key) {
 }
 
 static void *copy_late(void *unused) {
-	usleep(50 * 1000);
+	while (access(gate, F_OK) != 0) {
+		usleep(1000);
+	}
 	return TRITONCACHE_Copy(kept_allocator, kept_entry);
 }
 
@@ -174,8 +181,8 @@ TRITONCACHE_ISPEC TRITONSERVER_Error *TRITONCACHE_CacheLookup(TRITONCACHE_Cache 
 	}
 	if (is(cache, "keep") && kept_entry) {
 		void *error;
-		kept_entry = NULL;
 		pthread_join(late, &error);
+		kept_entry = NULL;
 		return error;
 	}
 	struct entry *found = find(cache, key);

@@ -148,8 +148,12 @@ TRITONREPOAGENT_ISPEC TRITONSERVER_Error *TRITONREPOAGENT_ModelAction(TRITONREPO
 	if (strcmp(m->mode, "hang") == 0) {
 		sleep(3600);
 	}
-	if (strcmp(m->mode, "slow") == 0) {
-		usleep(200 * 1000);
+	if (strcmp(m->mode, "slow") == 0) { // until there is a file beside the log
+		char gate[sizeof m->log + 8];
+		snprintf(gate, sizeof gate, "%s.gate", m->log);
+		while (access(gate, F_OK) != 0) {
+			usleep(1000);
+		}
 	}
 	if (strcmp(m->mode, "move") == 0 || strcmp(m->mode, "forget") == 0) {
 		return copy_model(agent, model, m);

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/pkg/freeport"
 )
 
 // Fault is what a proxy does to answers.
@@ -67,21 +69,24 @@ func NewProxy(t testing.TB, to string) *Proxy {
 	u, err := url.Parse(to)
 	require.NoError(t, err)
 	p := &Proxy{to: u, client: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 32}}
-	p.start(t, "127.0.0.1:0")
+	port, err := freeport.Reserve(1) // it stays the proxy's while the proxy is away
+	require.NoError(t, err)
+	p.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Ports()[0]))
+	p.start(t)
 	t.Cleanup(func() {
 		p.GoAway()
+		port.Release()
 		p.client.CloseIdleConnections()
 	})
 	return p
 }
 
-func (p *Proxy) start(t testing.TB, address string) {
+func (p *Proxy) start(t testing.TB) {
 	t.Helper()
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen("tcp", p.Address)
 	require.NoError(t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Address = l.Addr().String()
 	p.stopped = make(chan struct{})
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: time.Minute}
 	go p.server.Serve(l) //nolint:errcheck // it ends with GoAway
@@ -112,7 +117,7 @@ func (p *Proxy) GoAway() {
 // ComeBack opens the port again.
 func (p *Proxy) ComeBack(t testing.TB) {
 	t.Helper()
-	p.start(t, p.Address)
+	p.start(t)
 }
 
 // Requests returns the number of requests.
