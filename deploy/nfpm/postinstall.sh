@@ -5,11 +5,11 @@ set -e
 root=${DPKG_ROOT:-}
 if command -v systemd-sysusers >/dev/null; then
 	systemd-sysusers --root="${root:-/}" triton.conf
-elif [ -z "$root" ] && command -v useradd >/dev/null && ! grep -q '^triton:' /etc/passwd; then
+elif [ -z "$root" ] && command -v useradd >/dev/null && ! getent passwd triton >/dev/null; then
 	useradd --system --user-group --no-create-home --home-dir /var/lib/triton --shell /usr/sbin/nologin triton
 fi
 [ -z "$root" ] || exit 0
-if grep -q '^triton:' /etc/passwd; then
+if getent passwd triton >/dev/null; then
 	chown triton:triton /var/lib/triton
 else
 	echo "triton: neither systemd-sysusers nor useradd is here: make the user triton, which the service runs as" >&2
