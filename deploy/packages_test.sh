@@ -27,16 +27,17 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
-state() { ls -d /usr/lib/triton /etc/triton /var/lib/triton /usr/bin/triton /var/lib/rpm 2>/dev/null; cat /etc/passwd /etc/group /var/lib/dpkg/status; }
+state() { ls -d /usr/lib/triton /etc/triton /var/lib/triton /usr/bin/triton /var/lib/rpm 2>/dev/null || true; cat /etc/passwd /etc/group /var/lib/dpkg/status; }
 state >"$work/state"
 go build -o "$work/probe" ./deploy/probe
 go build -o "$work/image" ./deploy/image
 
 # inside ROOT MODE OPTION... PROGRAM...: runs a program under a chroot, in a mount namespace of its own, with /dev and
 # /proc. MODE ro: the file system is read-only but for /tmp. Options are those of chroot.
-inside() {
+inside() { (become "$@"); }
+become() { # the program takes the place of this shell, and so its process id
 	# shellcheck disable=SC2016 # the inner shell reads the variables
-	unshare --mount sh -euc 'root=$1 mode=$2
+	exec unshare --mount sh -euc 'root=$1 mode=$2
 		shift 2
 		mount --bind "$root" "$root"
 		mount --rbind /dev "$root/dev"
@@ -54,7 +55,7 @@ inside() {
 start() {
 	uid=$1
 	shift
-	inside "$@" --http-address=127.0.0.1 --http-port=0 --allow-grpc=false --allow-metrics=false --model-repository=/models >"$work/log" 2>&1 &
+	become "$@" --http-address=127.0.0.1 --http-port=0 --allow-grpc=false --allow-metrics=false --model-repository=/models >"$work/log" 2>&1 &
 	server=$!
 	n=0
 	until address=$(sed -n 's/.*Started HTTPService at \([0-9.:]*\).*/\1/p' "$work/log") && [ -n "$address" ]; do
@@ -91,7 +92,7 @@ model() { # FOLDER BACKEND: a model that returns what it gets
 
 say "a small machine"
 mkdir -p "$work/debs" "$work/machine/tmp" "$work/machine/dev" "$work/machine/proc" "$work/machine/etc" "$work/machine/var/lib/rpm" "$work/machine/var/lib/dpkg/info" "$work/machine/var/lib/dpkg/updates"
-packages="libc6 libc-bin libstdc++6 libgcc-s1 ca-certificates dash sed diffutils coreutils libacl1 libattr1 libselinux1 libpcre2-8-0 libgmp10 libssl3 passwd libaudit1 libcap-ng0
+packages="libc6 libc-bin libstdc++6 libgcc-s1 ca-certificates dash bash libtinfo6 sed diffutils coreutils libacl1 libattr1 libselinux1 libpcre2-8-0 libgmp10 libssl3 passwd libaudit1 libcap-ng0
 	libpam0g libsemanage2 libsemanage-common libsepol2 libbz2-1.0 libcrypt1 dpkg tar libmd0 liblzma5 libzstd1 zlib1g
 	rpm rpm-common librpm9 librpmio9 librpmbuild9 librpmsign9 liblua5.3-0 libpopt0 libsqlite3-0 libgcrypt20 libgpg-error0 libcap2"
 # shellcheck disable=SC2086 # packages are words
@@ -137,7 +138,8 @@ life() {
 	grep -q "a change of the administrator" "$root/etc/triton/triton.yaml" || fail "the upgrade replaced a changed configuration"
 	start "$uid" "$root" rw --userspec=triton "$root" /usr/bin/tritonserver
 	run "$4"
-	[ ! -e "$root/usr/bin/triton" ] && [ ! -L "$root/usr/bin/triton" ] && [ ! -e "$root/usr/lib/triton" ] || fail "the package left its programs"
+	left=$(find "$root/usr" -path '*triton*')
+	[ -z "$left" ] || fail "the package left $left"
 	[ -n "$(find "$root/etc/triton" -name 'triton.yaml*')" ] || fail "the removal took the changed configuration"
 	say "$(basename "$root"): installed, started as user triton, asked, upgraded, removed ($before)"
 }
