@@ -101,6 +101,7 @@ packages="libc6 libc-bin libstdc++6 libgcc-s1 ca-certificates dash bash libtinfo
 for deb in "$work"/debs/*.deb; do
 	dpkg -x "$deb" "$work/machine"
 	# For dpkg in there they are installed, so that what our package depends on is checked.
+	for name in "$(dpkg-deb -f "$deb" Package)" "$(dpkg-deb --showformat '${Package}:${Architecture}' -W "$deb")"; do : >"$work/machine/var/lib/dpkg/info/$name.list"; done
 	{ dpkg-deb -f "$deb" Package Version Architecture Multi-Arch Provides Maintainer Description && printf 'Status: install ok installed\n\n'; } >>"$work/machine/var/lib/dpkg/status"
 done
 ln -sf dash "$work/machine/bin/sh"
@@ -138,7 +139,7 @@ life() {
 	grep -q "a change of the administrator" "$root/etc/triton/triton.yaml" || fail "the upgrade replaced a changed configuration"
 	start "$uid" "$root" rw --userspec=triton "$root" /usr/bin/tritonserver
 	run "$4"
-	left=$(find "$root/usr" -path '*triton*')
+	left=$(cd "$root" && find usr -path '*triton*')
 	[ -z "$left" ] || fail "the package left $left"
 	[ -n "$(find "$root/etc/triton" -name 'triton.yaml*')" ] || fail "the removal took the changed configuration"
 	say "$(basename "$root"): installed, started as user triton, asked, upgraded, removed ($before)"

@@ -15,10 +15,11 @@ NFPM=${NFPM:-build/tools/nfpm}
 NFPM=$(cd "$(dirname "$NFPM")" && pwd)/$(basename "$NFPM")
 VERSION=${VERSION:-$(git describe --tags --always)}
 export ONNXRUNTIME NFPM VERSION
+commit=$(git rev-parse HEAD)
 [ -z "$(git status --porcelain)" ] || echo "reproducible: what is not committed is left out"
 for name in one another-folder; do
 	git clone -q --no-checkout . "$folder/$name"
-	git -C "$folder/$name" checkout -q "$(git rev-parse HEAD)"
+	git -C "$folder/$name" checkout -q "$commit"
 	[ -n "${KEEP_CACHE:-}" ] || export GOCACHE="$folder/cache"
 	"$folder/$name/deploy/packages.sh" "$folder/$name/dist" >"$folder/$name.log" 2>&1 || { tail -20 "$folder/$name.log" >&2; fail "the build in $name failed"; }
 	[ -n "${KEEP_CACHE:-}" ] || rm -rf "$GOCACHE"
