@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -37,8 +38,10 @@ func tree(t *testing.T, mask os.FileMode, at time.Time) string {
 func build(t *testing.T, folders ...string) []byte {
 	t.Helper()
 	output := filepath.Join(t.TempDir(), "image.tar")
-	args := []string{"-output", output, "-epoch", "1700000000", "-name", "triton:1.2", "-entrypoint", "/usr/bin/tritonserver --x", "-ports", "8000 8001",
-		"-env", "PATH=/usr/bin", "-labels", "org.opencontainers.image.version=1.2;own=y"}
+	args := []string{
+		"-output", output, "-epoch", "1700000000", "-name", "triton:1.2", "-entrypoint", "/usr/bin/tritonserver --x", "-ports", "8000 8001",
+		"-env", "PATH=/usr/bin", "-labels", "org.opencontainers.image.version=1.2;own=y",
+	}
 	require.NoError(t, run(append(args, folders...)))
 	content, err := os.ReadFile(output)
 	require.NoError(t, err)
@@ -58,7 +61,7 @@ func read(t *testing.T, content []byte) map[string][]byte {
 	files := map[string][]byte{}
 	for r := tar.NewReader(bytes.NewReader(content)); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return files
 		}
 		require.NoError(t, err)
@@ -107,7 +110,7 @@ func TestArchive(t *testing.T) {
 	var entries []entry
 	for r := tar.NewReader(bytes.NewReader(packed)); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)

@@ -68,6 +68,6 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Print(report)
+	_, err = os.Stdout.WriteString(report)
 	return err
 }

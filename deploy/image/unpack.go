@@ -83,7 +83,7 @@ func readTar(name string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for r := tar.NewReader(f); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return files, nil
 		}
 		if err == nil {
@@ -102,7 +102,7 @@ func unpackLayer(root *os.Root, content []byte) error {
 	}
 	for r := tar.NewReader(zip); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {

@@ -9,7 +9,11 @@ elif [ -z "$root" ] && command -v useradd >/dev/null && ! getent passwd triton >
 	useradd --system --user-group --no-create-home --home-dir /var/lib/triton --shell /usr/sbin/nologin triton
 fi
 [ -z "$root" ] || exit 0
-if getent passwd triton >/dev/null 2>&1; then chown triton:triton /var/lib/triton; fi
+if getent passwd triton >/dev/null; then
+	chown triton:triton /var/lib/triton
+else
+	echo "triton: neither systemd-sysusers nor useradd is here: make the user triton, which the service runs as" >&2
+fi
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
 	# An upgrade: the old program answers its requests, then the new one starts.

@@ -19,10 +19,10 @@ func (p *program) identity() string {
 // spdx returns an SPDX 2.3 document.
 func spdx(p *program) any {
 	checksum := func(sum string) []object { return []object{{"algorithm": "SHA256", "checksumValue": sum}} }
-	describe := func(id, name, version, licence, purl string) object {
+	describe := func(id, name, version, license, purl string) object {
 		return object{
 			"SPDXID": id, "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": false,
-			"licenseConcluded": "NOASSERTION", "licenseDeclared": orUnknown(licence), "copyrightText": "NOASSERTION",
+			"licenseConcluded": "NOASSERTION", "licenseDeclared": orUnknown(license), "copyrightText": "NOASSERTION",
 			"externalRefs": []object{{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}},
 		}
 	}
@@ -32,7 +32,7 @@ func spdx(p *program) any {
 	relations := []object{{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-program"}}
 	for i, c := range p.parts {
 		id := fmt.Sprintf("SPDXRef-part-%d", i+1)
-		part := describe(id, c.name, c.version, c.licence, c.purl)
+		part := describe(id, c.name, c.version, c.license, c.purl)
 		if c.sha256 != "" {
 			part["checksums"] = checksum(c.sha256)
 		}
@@ -49,19 +49,19 @@ func spdx(p *program) any {
 // cyclonedx returns a CycloneDX 1.6 document.
 func cyclonedx(p *program) any {
 	hashes := func(sum string) []object { return []object{{"alg": "SHA-256", "content": sum}} }
-	licences := func(expression string) []object {
+	licenses := func(expression string) []object {
 		if strings.Contains(expression, " ") {
 			return []object{{"expression": expression}}
 		}
 		return []object{{"license": object{"id": expression}}}
 	}
-	main := object{"type": "application", "bom-ref": "program", "name": p.name, "version": p.version, "hashes": hashes(p.sha256), "licenses": licences("Apache-2.0")}
+	main := object{"type": "application", "bom-ref": "program", "name": p.name, "version": p.version, "hashes": hashes(p.sha256), "licenses": licenses("Apache-2.0")}
 	var parts []object
 	var refs []string
 	for _, c := range p.parts {
 		part := object{"type": "library", "bom-ref": c.purl, "name": c.name, "version": c.version, "purl": c.purl}
-		if c.licence != "" {
-			part["licenses"] = licences(c.licence)
+		if c.license != "" {
+			part["licenses"] = licenses(c.license)
 		}
 		if c.sha256 != "" {
 			part["hashes"] = hashes(c.sha256)

@@ -11,36 +11,36 @@ import (
 	"unicode"
 )
 
-// accepted are the licences under which parts may come with the program.
+// accepted are the licenses under which parts may come with the program.
 var accepted = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "MIT AND Apache-2.0"}
 
-func checkLicences(parts []component) error {
+func checkLicenses(parts []component) error {
 	var bad []string
 	for _, c := range parts {
-		if !slices.Contains(accepted, c.licence) {
-			bad = append(bad, fmt.Sprintf("%s %s: %s", c.name, c.version, orUnknown(c.licence)))
+		if !slices.Contains(accepted, c.license) {
+			bad = append(bad, fmt.Sprintf("%s %s: %s", c.name, c.version, orUnknown(c.license)))
 		}
 	}
 	if bad != nil {
-		return fmt.Errorf("licences that are not accepted (deploy/sbom/licence.go):\n  %s", strings.Join(bad, "\n  "))
+		return fmt.Errorf("licenses that are not accepted (deploy/sbom/license.go):\n  %s", strings.Join(bad, "\n  "))
 	}
 	return nil
 }
 
-func orUnknown(licence string) string {
-	if licence == "" {
+func orUnknown(license string) string {
+	if license == "" {
 		return "NOASSERTION"
 	}
-	return licence
+	return license
 }
 
-// moduleLicence finds the licence of a module in the module cache; empty if it is not known.
-func moduleLicence(cache string, m *debug.Module) string {
+// moduleLicense finds the license of a module in the module cache; empty if it is not known.
+func moduleLicense(cache string, m *debug.Module) string {
 	dir := filepath.Join(cache, escape(m.Path)+"@"+escape(m.Version))
 	for _, pattern := range []string{"LICEN[CS]E*", "licen[cs]e*", "COPYING*", "UNLICENSE*"} {
 		files, _ := filepath.Glob(filepath.Join(dir, pattern))
 		for _, f := range files {
-			if found := licence(f); found != "" {
+			if found := license(f); found != "" {
 				return found
 			}
 		}
@@ -63,8 +63,8 @@ func escape(path string) string {
 
 var blanks = regexp.MustCompile(`\s+`)
 
-// licence recognizes the text of a licence by sentences that only it has.
-func licence(file string) string {
+// license recognizes the text of a license by sentences that only it has.
+func license(file string) string {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return ""
@@ -75,7 +75,7 @@ func licence(file string) string {
 	apache := has("apache license") && has("version 2.0")
 	switch {
 	case has("gnu general public") || has("gnu affero") || has("gnu lesser"):
-		return "" // or a choice between licences, which a person must read
+		return "" // or a choice between licenses, which a person must read
 	case mit && apache:
 		return "MIT AND Apache-2.0"
 	case apache:

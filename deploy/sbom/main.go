@@ -1,6 +1,6 @@
 // Command sbom writes the bill of materials of a program from what the Go toolchain recorded in
 // it: sbom -spdx FILE -cyclonedx FILE -provenance FILE PROGRAM. With -check it only fails if a
-// module has a licence that is not accepted.
+// module has a license that is not accepted.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 // component is a part of the program.
 type component struct {
 	name, version, purl string
-	licence             string // an SPDX expression; empty: unknown
+	license             string // an SPDX expression; empty: unknown
 	sha256              string // of a library; empty for modules
 }
 
@@ -52,10 +52,10 @@ func run(args []string) error {
 	}
 	version := fs.String("version", "devel", "the version of the program")
 	epoch := fs.Int64("epoch", 0, "the time of the documents, in seconds (SOURCE_DATE_EPOCH)")
-	modules := fs.String("modules", "", "the module cache, for licences (go env GOMODCACHE)")
-	check := fs.Bool("check", false, "fail if a licence is unknown or not accepted")
+	modules := fs.String("modules", "", "the module cache, for licenses (go env GOMODCACHE)")
+	check := fs.Bool("check", false, "fail if a license is unknown or not accepted")
 	var libraries []string
-	fs.Func("library", "a library that comes with the program: NAME,VERSION,LICENCE,FILE", func(s string) error {
+	fs.Func("library", "a library that comes with the program: NAME,VERSION,LICENSE,FILE", func(s string) error {
 		libraries = append(libraries, s)
 		return nil
 	})
@@ -71,7 +71,7 @@ func run(args []string) error {
 	}
 	p.version, p.created = *version, time.Unix(*epoch, 0).UTC()
 	if *check {
-		return checkLicences(p.parts)
+		return checkLicenses(p.parts)
 	}
 	for _, name := range slices.Sorted(keys(writers)) {
 		if err := save(*outputs[name], writers[name](p)); err != nil {
@@ -127,12 +127,12 @@ func describe(name string, info *buildinfo.BuildInfo, cache string, libraries []
 		return nil, err
 	}
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
-	p.parts = append(p.parts, component{name: "stdlib", version: goVersion, purl: "pkg:golang/stdlib@" + goVersion, licence: licence(filepath.Join(runtime.GOROOT(), "LICENSE"))})
+	p.parts = append(p.parts, component{name: "stdlib", version: goVersion, purl: "pkg:golang/stdlib@" + goVersion, license: license(filepath.Join(runtime.GOROOT(), "LICENSE"))})
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		p.parts = append(p.parts, component{name: m.Path, version: m.Version, purl: "pkg:golang/" + m.Path + "@" + m.Version, licence: moduleLicence(cache, m)})
+		p.parts = append(p.parts, component{name: m.Path, version: m.Version, purl: "pkg:golang/" + m.Path + "@" + m.Version, license: moduleLicense(cache, m)})
 	}
 	for _, l := range libraries {
 		c, err := library(l)
@@ -147,10 +147,10 @@ func describe(name string, info *buildinfo.BuildInfo, cache string, libraries []
 func library(text string) (component, error) {
 	f := strings.SplitN(text, ",", 4)
 	if len(f) != 4 {
-		return component{}, fmt.Errorf("library %q is not NAME,VERSION,LICENCE,FILE", text)
+		return component{}, fmt.Errorf("library %q is not NAME,VERSION,LICENSE,FILE", text)
 	}
 	sum, err := hash(f[3])
-	return component{name: f[0], version: f[1], purl: "pkg:generic/" + f[0] + "@" + f[1], licence: f[2], sha256: sum}, err
+	return component{name: f[0], version: f[1], purl: "pkg:generic/" + f[0] + "@" + f[1], license: f[2], sha256: sum}, err
 }
 
 func hash(name string) (string, error) {

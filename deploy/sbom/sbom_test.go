@@ -84,7 +84,7 @@ func TestDocuments(t *testing.T) {
 	require.Equal(t, sum, statement.Subject[0].Digest["sha256"])
 }
 
-func TestLicence(t *testing.T) {
+func TestLicense(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Apache License\n   Version 2.0, January 2004":                                "Apache-2.0",
@@ -99,11 +99,11 @@ func TestLicence(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "LICENSE")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		require.Equal(t, want, licence(file), text)
+		require.Equal(t, want, license(file), text)
 	}
-	require.Empty(t, licence(filepath.Join(t.TempDir(), "none")))
-	require.NoError(t, checkLicences([]component{{name: "a", licence: "MIT"}}))
-	err := checkLicences([]component{{name: "a", licence: "MIT"}, {name: "b", version: "v1", licence: "GPL-3.0-only"}, {name: "c", version: "v2"}})
+	require.Empty(t, license(filepath.Join(t.TempDir(), "none")))
+	require.NoError(t, checkLicenses([]component{{name: "a", license: "MIT"}}))
+	err := checkLicenses([]component{{name: "a", license: "MIT"}, {name: "b", version: "v1", license: "GPL-3.0-only"}, {name: "c", version: "v2"}})
 	require.ErrorContains(t, err, "b v1: GPL-3.0-only\n  c v2: NOASSERTION")
 	require.Equal(t, "github.com/!azure/x", escape("github.com/Azure/x"))
 }
