@@ -119,8 +119,12 @@ func (o *Options) exposed(match func(TLS) bool) string {
 		at   Endpoint
 		tls  TLS
 	}{
-		{"HTTP", o.HTTP.Endpoint, o.HTTP.TLS}, {"gRPC", o.GRPC.Endpoint, o.GRPC.TLS}, {"metrics", metrics, o.Metrics.TLS},
-		{"control", o.Control, o.HTTP.TLS}, {"SageMaker", o.SageMaker.Endpoint, TLS{}}, {"Vertex AI", o.Vertex.Endpoint, TLS{}},
+		{"HTTP", o.HTTP.Endpoint, o.HTTP.TLS},
+		{"gRPC", o.GRPC.Endpoint, o.GRPC.TLS},
+		{"metrics", metrics, o.Metrics.TLS},
+		{"control", o.Control, o.HTTP.TLS},
+		{"SageMaker", o.SageMaker.Endpoint, TLS{}},
+		{"Vertex AI", o.Vertex.Endpoint, TLS{}},
 	} {
 		if s.at.Allow && !s.at.local() && match(s.tls) {
 			names = append(names, s.name)

@@ -119,8 +119,13 @@ func TestArchive(t *testing.T) {
 		entries = append(entries, entry{h.Name, h.Linkname, h.Mode})
 	}
 	require.Equal(t, []entry{
-		{"etc/", "", 0o755}, {"etc/triton.yaml", "", 0o644}, {"tmp/", "", 0o1777}, {"usr/", "", 0o755}, {"usr/bin/", "", 0o755},
-		{"usr/bin/triton", "", 0o755}, {"usr/bin/tritonserver", "triton", 0o777},
+		{"etc/", "", 0o755},
+		{"etc/triton.yaml", "", 0o644},
+		{"tmp/", "", 0o1777},
+		{"usr/", "", 0o755},
+		{"usr/bin/", "", 0o755},
+		{"usr/bin/triton", "", 0o755},
+		{"usr/bin/tritonserver", "triton", 0o777},
 	}, entries)
 }
 

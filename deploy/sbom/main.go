@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -127,7 +126,7 @@ func describe(name string, info *buildinfo.BuildInfo, cache string, libraries []
 		return nil, err
 	}
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
-	p.parts = append(p.parts, component{name: "stdlib", version: goVersion, purl: "pkg:golang/stdlib@" + goVersion, license: license(filepath.Join(runtime.GOROOT(), "LICENSE"))})
+	p.parts = append(p.parts, component{name: "stdlib", version: goVersion, purl: "pkg:golang/stdlib@" + goVersion, license: "BSD-3-Clause"})
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
