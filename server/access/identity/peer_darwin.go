@@ -21,5 +21,8 @@ func peerOf(c *net.UnixConn) (*policy.Principal, error) {
 	if err := errors.Join(err, failed); err != nil {
 		return nil, err
 	}
+	if cred.Ngroups < 1 {
+		return nil, errors.New("the peer has no group") // the zero of an empty list would be the group of root
+	}
 	return ofProcess(cred.Uid, cred.Groups[0]), nil
 }
