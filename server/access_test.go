@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -20,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +31,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log/logtest"
 	"triton/server"
 	"triton/server/access/apikey"
 	"triton/server/repository"
@@ -367,24 +366,6 @@ func TestControlPort(t *testing.T) {
 	require.Equal(t, codes.PermissionDenied, status.Code(err))
 }
 
-// lockedBuffer is a log that several goroutines write to.
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.String()
-}
-
 func listener(t *testing.T, network, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -424,7 +405,7 @@ func TestUnsafe(t *testing.T) {
 		if strings.HasPrefix(name, "with rights") {
 			opts = append(opts, guarded)
 		}
-		var out lockedBuffer
+		var out logtest.Buffer
 		s := servertest.Start(t, append(opts, servertest.With(func(o *server.Options) {
 			o.Log = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		}))...)

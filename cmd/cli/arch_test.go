@@ -93,6 +93,7 @@ var mayImport = map[string]string{
 	"server/trace":                "server/infer pkg/kserve pkg/tensor pkg/tritonjson",
 	"server/restricted":           "",
 	"server/access":               "server/access/apikey server/access/audit server/access/damping server/access/policy server/access/right server/access/token",
+	"server/access/accesstest":    "server/access server/access/apikey server/access/right",
 	"server/access/apikey":        "server/access/policy",
 	"server/access/audit":         "pkg/tritonjson",
 	"server/access/damping":       "",

@@ -3,7 +3,6 @@ package grpcapi_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -24,6 +23,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 	"triton/server/access"
+	"triton/server/access/accesstest"
 	"triton/server/access/apikey"
 	"triton/server/access/right"
 	"triton/server/grpcapi"
@@ -109,39 +109,12 @@ func (m *method) code(ctx context.Context, cc *grpc.ClientConn, model string) (c
 	return grpcstatus.Code(err), grpcstatus.Convert(err).Message()
 }
 
-func guarded(t *testing.T) (*access.Guard, map[string]string) {
-	t.Helper()
-	keys, rules, entries := map[string]string{}, "rules:\n- {who: ['key:all'], allow: ['*'], models: ['*']}\n", []apikey.Entry(nil)
-	add := func(owner string) {
-		key, e, err := apikey.New(owner, time.Now(), time.Time{})
-		require.NoError(t, err)
-		keys[owner], entries = key, append(entries, e)
-	}
-	add("all")
-	add("none")
-	for _, a := range right.All() {
-		add(a.String())
-		models := ""
-		if a.OfModel() {
-			models = ", models: [echo]"
-		}
-		rules += fmt.Sprintf("- {who: ['key:%s'], allow: [%s]%s}\n", a, a, models)
-	}
-	dir := t.TempDir()
-	o := access.Options{Policy: filepath.Join(dir, "policy"), Keys: filepath.Join(dir, "keys")}
-	require.NoError(t, os.WriteFile(o.Policy, []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(o.Keys, apikey.Format(entries), 0o600))
-	g, err := access.New(o, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	return g, keys
-}
-
 // TestRights makes every call as every kind of caller: without a key, with a key for nothing,
 // with each right alone, and with all, for a model that it may use, another, and one that does
 // not exist.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	guard, keys := guarded(t)
+	guard, keys := accesstest.EachRight(t, "echo")
 	s := newStub()
 	cc := serve(t, s, s, func(o *grpcapi.Options) { o.Guard = guard })
 	for _, m := range methodsOf(t, grpcapi.Default(tensor.NewPool())) {
@@ -186,7 +159,7 @@ func TestRights(t *testing.T) {
 // while it arrives.
 func TestMemoryOfOtherModels(t *testing.T) {
 	t.Parallel()
-	guard, keys := guarded(t)
+	guard, keys := accesstest.EachRight(t, "echo")
 	core := newTaker()
 	cc := serve(t, core, core.stub, func(o *grpcapi.Options) { o.Guard = guard })
 	ctx := withMetadata(t.Context(), "x-api-key", keys["infer"])

@@ -1,22 +1,16 @@
 package httpapi_test
 
 import (
-	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
-	"triton/server/access"
-	"triton/server/access/apikey"
+	"triton/server/access/accesstest"
 	"triton/server/access/right"
 	"triton/server/http1"
 	"triton/server/http1/http1test"
@@ -24,43 +18,13 @@ import (
 	"triton/server/readiness"
 )
 
-// guarded returns a guard with a key for each action, which has that right alone: for the model
-// "simple", if the action is about models. The key "all" may do everything.
-func guarded(t *testing.T) (*access.Guard, map[string]string) {
-	t.Helper()
-	keys, rules, entries := map[string]string{}, "rules:\n- {who: ['key:all'], allow: ['*'], models: ['*']}\n", []apikey.Entry(nil)
-	add := func(owner string) {
-		key, e, err := apikey.New(owner, time.Now(), time.Time{})
-		require.NoError(t, err)
-		keys[owner], entries = key, append(entries, e)
-	}
-	add("all")
-	add("none")
-	for _, a := range right.All() {
-		add(a.String())
-		models := ""
-		if a.OfModel() {
-			models = ", models: [simple]"
-		}
-		rules += fmt.Sprintf("- {who: ['key:%s'], allow: [%s]%s}\n", a, a, models)
-	}
-	dir := t.TempDir()
-	o := access.Options{} // nobody has to wait
-	o.Policy, o.Keys = filepath.Join(dir, "policy"), filepath.Join(dir, "keys")
-	require.NoError(t, os.WriteFile(o.Policy, []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(o.Keys, apikey.Format(entries), 0o600))
-	g, err := access.New(o, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	return g, keys
-}
-
 // TestRights calls every route as every kind of caller: without a key, with a key for nothing,
 // with each right alone, and with all, for a model that it may use, another, and one that does
 // not exist.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	http1test.Both(t, func(t *testing.T, serve http1test.Serving) {
-		guard, keys := guarded(t)
+		guard, keys := accesstest.EachRight(t, "simple")
 		pool := tensor.NewPool()
 		core := newStub(pool)
 		core.stats = &inferencepb.ModelStatisticsResponse{}

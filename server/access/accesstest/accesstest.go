@@ -1,0 +1,57 @@
+// Package accesstest makes guards with rules and keys. It is for tests only.
+package accesstest
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/server/access"
+	"triton/server/access/apikey"
+	"triton/server/access/right"
+)
+
+// New returns a guard with rules, the key of each owner, and the file of the guard's audit log.
+func New(t *testing.T, rules string, owners ...string) (g *access.Guard, keys map[string]string, audit string) {
+	t.Helper()
+	dir, keys := t.TempDir(), map[string]string{}
+	var entries []apikey.Entry
+	for _, owner := range owners {
+		key, e, err := apikey.New(owner, time.Now(), time.Time{})
+		require.NoError(t, err)
+		keys[owner], entries = key, append(entries, e)
+	}
+	o := access.Options{Policy: filepath.Join(dir, "policy"), Keys: filepath.Join(dir, "keys")}
+	o.Audit.File = filepath.Join(dir, "audit")
+	require.NoError(t, os.WriteFile(o.Policy, []byte(rules), 0o600))
+	require.NoError(t, os.WriteFile(o.Keys, apikey.Format(entries), 0o600))
+	g, err := access.New(o, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = g.Close() })
+	return g, keys, o.Audit.File
+}
+
+// EachRight returns a guard with a key for each action, which has that right alone: for the
+// model, if the action is about models. The key "all" may do everything, and "none" nothing.
+func EachRight(t *testing.T, model string) (g *access.Guard, keys map[string]string) {
+	t.Helper()
+	var rules strings.Builder
+	rules.WriteString("rules:\n- {who: ['key:all'], allow: ['*'], models: ['*']}\n")
+	owners := []string{"all", "none"}
+	for _, a := range right.All() {
+		models := ""
+		if a.OfModel() {
+			models = fmt.Sprintf(", models: [%s]", model)
+		}
+		fmt.Fprintf(&rules, "- {who: ['key:%s'], allow: [%s]%s}\n", a, a, models)
+		owners = append(owners, a.String())
+	}
+	g, keys, _ = New(t, rules.String(), owners...)
+	return g, keys
+}
