@@ -123,6 +123,8 @@ func (r *run) executedVersion(self modelID, before, after snapshot, cached bool)
 // counters of the window's begin were read. The text is perf_analyzer's.
 var ErrNoExecutions = errors.New("failed to find the requested model version")
 
+// errVersion reports that the server has no statistics of the requested version. It has perf_analyzer's
+// text too, but another measurement would not help: it is not ErrNoExecutions.
 var errVersion = errors.New(ErrNoExecutions.Error())
 
 func (s *ServerStats) setDeltas(before, after *client.ModelStatistics) error {
