@@ -23,17 +23,21 @@ func (r *Repository) openVersions() []*model.LoadedVersion {
 }
 
 // retire closes a version that is out of service, once its requests have ended. It does not wait for
-// them, but for the repository agents that are told of the unload.
-func (r *Repository) retire(id store.ID, v *model.LoadedVersion) {
+// them, but for the repository agents that are told of the unload. The channel is closed when the
+// version is closed or left to a drain.
+func (r *Repository) retire(id store.ID, v *model.LoadedVersion) <-chan struct{} {
 	r.mu.Lock()
 	r.retiring[v] = id
 	r.mu.Unlock()
 	v.From().Agents.Retire(v)
 	v.Retire()
+	done := make(chan struct{})
 	if !r.tasks.begin() {
-		return // a drain closes it
+		close(done) // a drain closes it
+		return done
 	}
 	go func() {
+		defer close(done)
 		defer r.tasks.done()
 		select {
 		case <-v.Drained():
@@ -43,6 +47,7 @@ func (r *Repository) retire(id store.ID, v *model.LoadedVersion) {
 		case <-r.life.Done(): // a drain closes it
 		}
 	}()
+	return done
 }
 
 // closeVersion closes a version once its requests have ended.

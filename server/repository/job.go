@@ -71,19 +71,36 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 	var times loadphase.Times
 	times.Add(loadphase.Swap, begin)
 	r.opts.Phases.Record(c.ID().Namespace, c.ID().Name, &times)
+	var closed []<-chan struct{}
 	for _, v := range retired {
-		r.retire(c.ID(), v)
+		closed = append(closed, r.retire(c.ID(), v))
 	}
 	c.Agents.Done(failed == nil)
 	if failed == nil {
 		r.waitSurplus(jobs)
+	} else {
+		r.waitDiscarded(closed)
 	}
 	return failed
 }
 
-// surplusWait bounds how long a load waits until the instances that it made superfluous are closed, which
-// Triton's load waits for. What still runs on them goes on after that.
+// surplusWait bounds how long a load waits until what it made superfluous is closed: instances, which
+// Triton's load waits for, and versions that never served. What still runs on them goes on after that.
 const surplusWait = 5 * time.Second
+
+// waitDiscarded waits for the versions that a failed load has built in vain, so that their memory is
+// free before the caller loads again, and so that they are not seen unloading after the start.
+func (r *Repository) waitDiscarded(closed []<-chan struct{}) {
+	late := time.NewTimer(surplusWait)
+	defer late.Stop()
+	for _, done := range closed {
+		select {
+		case <-done:
+		case <-late.C:
+			return
+		}
+	}
+}
 
 // waitSurplus waits for the instances that a load of new instance groups has made superfluous.
 func (r *Repository) waitSurplus(jobs []*job) {
