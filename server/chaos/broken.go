@@ -70,8 +70,8 @@ func (brokenFile) play(e *episode) error {
 	return e.served()
 }
 
-// halfWritten writes a model file in two parts, in place or as a new version. No request may
-// fail.
+// halfWritten writes a model file in two parts, in place or as a new version. Requests fail only if
+// they name a version that the policy takes out of service for the new one.
 type halfWritten struct{}
 
 func (halfWritten) applies(m Model, _ Control) bool { return m.kind == "onnx" || m.kind == "sequence" }
@@ -98,17 +98,20 @@ func (halfWritten) play(e *episode) error {
 	if err := e.refused(); err != nil {
 		return err
 	}
-	e.x.current[v] = edition
-	e.oracle.may(e.x, time.Now())
+	retired := e.holds(v, edition)
 	if _, err := f.WriteAt(content, 0); err != nil {
 		return err
 	}
 	if err := e.served(); err != nil {
 		return fmt.Errorf("version %d, half-written: %w", v, err)
 	}
-	if added {
-		return e.remove(v)
+	if !added {
+		return nil
 	}
+	if err := e.remove(v); err != nil {
+		return err
+	}
+	e.work(retired)
 	return nil
 }
 

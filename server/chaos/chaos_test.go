@@ -155,3 +155,30 @@ func TestDepot(t *testing.T) {
 	_, err = ask()
 	require.Error(t, err)
 }
+
+// TestHolds: a version that the policy takes out of service for a new one may refuse requests until it
+// serves again; those that the policy keeps may not.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	models := Models()
+	latest := models[slices.IndexFunc(models, func(m Model) bool { return m.Name == "versions_latest" })]
+	x := &subject{Model: latest, current: map[int]int64{1: 11, 2: 12}}
+	e := &episode{world: &world{oracle: newOracle()}, x: x}
+	e.oracle.serves(x, time.Now())
+	refused := func(version int) string {
+		now := time.Now()
+		return e.oracle.judge(answer{model: x.Name, asked: version, sent: now, received: now, err: errors.New("no")})
+	}
+	const lost = "failed while the model had to serve: no"
+	require.Equal(t, lost, refused(1))
+	retired := e.holds(3, 13)
+	require.Equal(t, []int{1}, retired)
+	require.Equal(t, "failed", refused(1))
+	require.Equal(t, lost, refused(2))
+	require.Empty(t, e.holds(3, 14), "other content of a version takes none out of service")
+	e.work(retired)
+	for time.Now().Equal(e.oracle.of(x.Name).absent[1][0].to) { // the end of the span counts as in it
+		time.Sleep(time.Microsecond)
+	}
+	require.Equal(t, lost, refused(1))
+}

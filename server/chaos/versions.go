@@ -25,13 +25,7 @@ func (newVersion) play(e *episode) error {
 	if err := e.x.writeVersion(dir, e.Root, edition); err != nil {
 		return err
 	}
-	before := e.x.selects(keys(e.x.current))
-	e.x.current[v] = edition
-	e.oracle.may(e.x, time.Now())
-	retired := slices.DeleteFunc(before, func(v int) bool { return slices.Contains(e.x.selects(keys(e.x.current)), v) })
-	for _, old := range retired {
-		e.oracle.fails(e.x, old, time.Now())
-	}
+	retired := e.holds(v, edition)
 	if err := os.Rename(dir, filepath.Join(e.x.dir, strconv.Itoa(v))); err != nil {
 		return err
 	}
@@ -42,10 +36,31 @@ func (newVersion) play(e *episode) error {
 	if err := e.remove(v); err != nil {
 		return err
 	}
-	for _, old := range retired {
-		e.oracle.works(e.x, old, time.Now())
-	}
+	e.work(retired)
 	return nil
+}
+
+// holds notes that the model's folder is about to have a version, or other content of it. It returns the
+// versions that the policy takes out of service for it: from now on requests that name them may fail.
+func (e *episode) holds(version int, edition int64) (retired []int) {
+	before := e.x.selects(keys(e.x.current))
+	e.x.current[version] = edition
+	now, at := e.x.selects(keys(e.x.current)), time.Now()
+	e.oracle.may(e.x, at)
+	for _, v := range before {
+		if !slices.Contains(now, v) {
+			e.oracle.fails(e.x, v, at)
+			retired = append(retired, v)
+		}
+	}
+	return retired
+}
+
+// work notes that versions that were out of service serve again.
+func (e *episode) work(versions []int) {
+	for _, v := range versions {
+		e.oracle.works(e.x, v, time.Now())
+	}
 }
 
 // remove takes a version out of the folder and waits until it does not serve.
