@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -91,4 +92,25 @@ func TestUnloadEndsSequencesOnInstancesBefore(t *testing.T) {
 	require.NoError(t, step(t, r, pool, "m", false, false), "on the instance before")
 	require.NoError(t, r.Unload(t.Context(), "m", false))
 	require.Eventually(t, func() bool { return len(r.openVersions()) == 0 }, time.Minute, time.Millisecond)
+}
+
+// The models whose sequences the shutdown waits for are in the log from its beginning on.
+func TestFinishSequencesNamesModelsAtOnce(t *testing.T) {
+	t.Parallel()
+	var pool *tensor.Pool
+	r, out, err := open(t, func(o *Options) {
+		explicit(o)
+		o.Startup = []string{"*"}
+		pool = o.Pool
+	}, tree(t, map[string]string{
+		"m/config.pbtxt": identity + "sequence_batching { max_sequence_idle_microseconds: 60000000 }", "m/1/": "",
+		"n/config.pbtxt": identity + "sequence_batching { }", "n/1/": "",
+	}))
+	require.NoError(t, err)
+	require.NoError(t, step(t, r, pool, "m", true, false))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	r.FinishSequences(ended)
+	require.Contains(t, out.messages(), "Found 1 model versions that have in-flight inferences")
+	require.Contains(t, out.messages(), "Model 'm' (version 1) has 1 in-flight inferences")
 }
