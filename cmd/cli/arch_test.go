@@ -284,7 +284,7 @@ var testsImport = map[string]string{
 	"server/infer/infertest":              "server/infer",
 	"server/scenario":                     "pkg/inferencepb",
 	"server/servertest":                   "*",
-	"server/store/remote/remotetest":      "pkg/freeport server/store/download server/store/filecache server/store/mirror server/store/remote",
+	"server/store/remote/remotetest":      "pkg/freeport server/store/download server/store/filecache server/store/mirror server/store/remote server/store/remote/signature",
 	"pkg/gpu/gputest":                     "pkg/gpu pkg/gpu/nvml",
 	"repo/lint/linttest":                  "pkg/inferencepb pkg/modelconfig repo/example",
 }

@@ -1,14 +1,9 @@
 package oci_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"os"
@@ -24,7 +19,6 @@ import (
 	"triton/server/store/remote"
 	"triton/server/store/remote/oci"
 	"triton/server/store/remote/remotetest"
-	"triton/server/store/remote/signature"
 	"triton/server/store/remote/unpack"
 )
 
@@ -262,12 +256,7 @@ func TestHelper(t *testing.T) {
 // TestSignature: with a key, only images that it signed are read, in the form of `cosign sign --key`.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
-	require.NoError(t, err)
-	key, err := signature.ParseKey(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
-	require.NoError(t, err)
+	key, signed := remotetest.NewSigner(t)
 	r := newRegistry(t, "")
 	sign := func(d ocispec.Descriptor, about string, change func(text []byte)) {
 		text, err := json.Marshal(map[string]any{"critical": map[string]any{
@@ -275,13 +264,11 @@ func TestSignature(t *testing.T) {
 			"image":    map[string]string{"docker-manifest-digest": about}, "type": "cosign container image signature",
 		}})
 		require.NoError(t, err)
-		sum := sha256.Sum256(text)
-		der, err := ecdsa.SignASN1(rand.Reader, private, sum[:])
-		require.NoError(t, err)
+		sig := signed(text)
 		if change != nil {
 			change(text)
 		}
-		layer := r.blob("application/vnd.dev.cosign.simplesigning.v1+json", text, "dev.cosignproject.cosign/signature", base64.StdEncoding.EncodeToString(der))
+		layer := r.blob("application/vnd.dev.cosign.simplesigning.v1+json", text, "dev.cosignproject.cosign/signature", string(sig))
 		r.put(t, manifest(r.blob(ocispec.MediaTypeImageConfig, []byte("{}")), layer), strings.Replace(d.Digest.String(), ":", "-", 1)+".sig")
 	}
 	good := r.artifact(t, map[string]string{"m/1/x": "good"}, "good")
@@ -331,18 +318,17 @@ func TestOtherDigest(t *testing.T) {
 // TestPaths: what is no path of an image is an error when it is opened.
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	for path, reason := range map[string]string{
-		"oci://":                            "has the form oci://registry/name:tag",
-		"oci://registry":                    "has the form",
-		"oci://registry/Name:tag":           "has the form",
-		"oci://registry/name@sha256:12":     "has the form",
-		"oci://me:geheim@registry/name:tag": "no user and no password",
+	remotetest.CheckRefused(t, map[string]string{
+		"oci://":                        "has the form oci://registry/name:tag",
+		"oci://registry":                "has the form",
+		"oci://registry/Name:tag":       "has the form",
+		"oci://registry/name@sha256:12": "has the form",
+		"oci://me:" + remotetest.Secret + "@registry/name:tag":   "no user and no password",
 		"oci://registry/name@sha512:" + strings.Repeat("0", 128): "only digests with SHA-256",
 		"oci://registry/name:tag?folder=x":                       `unknown setting "folder"`,
 		"oci://registry/name:tag?plain=2":                        "plain must be true or false",
 		"oci://registry/name:tag?path=%zzz":                      "cannot be parsed",
-	} {
-		_, err := oci.Opener(oci.Options{})(path, remotetest.CacheEnv(t, t.TempDir(), nil))
-		require.ErrorContains(t, err, reason)
-	}
+	}, func(path string) (remote.Source, error) {
+		return oci.Opener(oci.Options{})(path, remotetest.CacheEnv(t, t.TempDir(), nil))
+	})
 }
