@@ -143,9 +143,10 @@ func TestDigestIsShort(t *testing.T) {
 // TestScript runs gotest.sh: the output as it is, the digest after a failure only, the exit status of the tests.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	script, err := filepath.Abs(filepath.Join("..", "gotest.sh"))
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
-	if _, err := exec.LookPath("bash"); err != nil {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
 		t.Skip("no bash: ", err)
 	}
 	for _, c := range []struct {
@@ -159,7 +160,8 @@ func TestScript(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			temp := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), script, "sh", "-c", c.run)
+			cmd := exec.CommandContext(t.Context(), bash, "deploy/gotest.sh", "sh", "-c", c.run)
+			cmd.Dir = root // as make does: the script's name is relative
 			cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 			out, err := cmd.CombinedOutput()
 			code := 0
