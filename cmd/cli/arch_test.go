@@ -19,6 +19,7 @@ import (
 var mayImport = map[string]string{
 	"cmd/triton":                  "cmd/cli cmd/cli/process",
 	"cmd/libtritonserver/weaken":  "",
+	"deploy/digest":               "",
 	"deploy/image":                "",
 	"deploy/kubernetes/schemas":   "",
 	"deploy/manual":               "cmd/cli cmd/cli/process",

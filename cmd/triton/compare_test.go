@@ -112,11 +112,11 @@ func TestCompareWire(t *testing.T) {
 	t.Logf("%d questions, %d answers equal, %d different for a written reason", questions, questions-explained, explained)
 }
 
-func compare(t *testing.T, s *conformance.Suite, c *conformance.Case, step *conformance.Step, theirs, ours *conformance.Target, reasons map[string]int) {
+func compare(t *testing.T, s *conformance.Suite, c *conformance.Case, step *conformance.Step, theirs, here *conformance.Target, reasons map[string]int) {
 	t.Helper()
 	want, err := theirs.Ask(t.Context(), step)
 	require.NoError(t, err)
-	got, err := ours.Ask(t.Context(), step)
+	got, err := here.Ask(t.Context(), step.Expecting(ours(step)))
 	require.NoError(t, err)
 	at := step.Where(s)
 	switch {

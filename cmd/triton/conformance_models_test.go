@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"triton/cmd/cli"
@@ -130,7 +131,10 @@ func serveInProcess(t *testing.T, models string, args ...string) *server {
 	t.Cleanup(func() {
 		signals <- syscall.SIGTERM
 		<-s.done
-		require.NoError(t, s.err, s.log.String())
+		assert.NoError(t, s.err)
+		if t.Failed() {
+			t.Log(s.lastLog())
+		}
 	})
 	s.waitReady(t)
 	return s

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,13 +62,25 @@ func (n *tally) check(t *testing.T, s *conformance.Suite, to *conformance.Target
 			if step.Reason != "" {
 				n.explained.Add(1)
 			}
-			got, err := to.Ask(t.Context(), step)
+			w := want(step)
+			got, err := to.Ask(t.Context(), step.Expecting(w))
 			require.NoError(t, err, "%s: %s", s.Name, c.Name)
-			if w := want(step); w != got {
-				t.Errorf("%s: %s\n--- sent\n%s\n--- expected\n%s--- got\n%s", step.Where(s), c.Name, strings.Join(step.Ask, "\n"), w, got)
+			if w != got {
+				t.Errorf("%s: %s\n--- %s\n--- sent\n%s\n--- expected\n%s--- got\n%s", step.Where(s), c.Name, difference(w, got), strings.Join(step.Ask, "\n"), w, got)
 			}
 		}
 	}
+}
+
+// difference shows where two answers begin to differ: one line of JSON may be very long.
+func difference(want, got string) string {
+	const before, after = 60, 80
+	i := 0
+	for i < min(len(want), len(got)) && want[i] == got[i] {
+		i++
+	}
+	part := func(s string) string { return s[max(0, i-before):min(len(s), i+after)] }
+	return fmt.Sprintf("from byte %d on %q became %q", i, part(want), part(got))
 }
 
 // ours is the answer that our server should give.

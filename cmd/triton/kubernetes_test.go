@@ -177,13 +177,13 @@ input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 2 ] } output { name: "OUTPU
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, resp.StatusCode, string(answer))
 
+	s.stop(t) // then all of its log is here
 	for name, ignored := range map[string]int{
 		"TRITON_HTTP_PORT": 1, "TRITON_GRPC_PORT": 1, "TRITON_METRICS_PORT": 1, "TRITON_SERVE_HTTP_PORT": 1,
 		"TRITON_PORT": 0, "TRITON_SERVICE_PORT": 0, "TRITON_SERVICE_SERVICE_HOST": 0, // no flag has such a name
 	} {
 		require.Equal(t, ignored, strings.Count(s.log.String(), "environment variable "+name+" is ignored: "), name)
 	}
-	s.stop(t)
 }
 
 // TestKServeRuntime starts the program, the entrypoint of the image, with the arguments of KServe's runtime
@@ -207,8 +207,8 @@ func TestKServeRuntime(t *testing.T) {
 	}
 	args := append(strings.Split(line, "\n"), "--metrics-port="+strconv.Itoa(ports[2]))
 	s := launch(t, exec.Command(tritonBinary(t), args...), ports)
+	s.stop(t) // then all of its log is here
 	require.Contains(t, s.log.String(), "| m ")
-	s.stop(t)
 }
 
 var chartFlag = regexp.MustCompile(`(?m)^\s+- (--[a-z-]+=.*)$`)

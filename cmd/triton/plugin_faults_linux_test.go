@@ -177,8 +177,8 @@ func TestPluginNeverAnswers(t *testing.T) {
 			require.NoError(t, s.cmd.Process.Signal(os.Interrupt))
 			select {
 			case <-s.done:
-			case <-time.After(30 * time.Second):
-				t.Fatalf("the server does not end\n%s", s.log)
+			case <-time.After(2 * time.Minute):
+				t.Fatal("the server does not end")
 			}
 		})
 	}

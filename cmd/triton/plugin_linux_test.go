@@ -89,7 +89,7 @@ func (s *server) ask(ctx context.Context, t *testing.T, path, body string) (int,
 	if err != nil && ctx.Err() != nil {
 		return 0, ""
 	}
-	require.NoError(t, err, "the server is gone\n%s", s.log)
+	require.NoError(t, err, "the server is gone")
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)

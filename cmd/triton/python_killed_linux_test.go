@@ -95,10 +95,7 @@ func TestKilledServer(t *testing.T) {
 	require.NoError(t, s.cmd.Process.Kill())
 	<-s.done
 	for _, pid := range begun() {
-		require.Eventually(t, func() bool {
-			stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-			return err != nil || strings.Contains(string(stat), ") Z ")
-		}, 30*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return ended(pid) }, time.Minute, time.Millisecond)
 	}
 	left, err := filepath.Glob(filepath.Join(tmp, "*"))
 	require.NoError(t, err)

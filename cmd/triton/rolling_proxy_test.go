@@ -19,11 +19,12 @@ import (
 type goProxy struct {
 	http, grpc []string // addresses of the replicas
 	ready      []atomic.Bool
+	busy       []atomic.Int64 // requests at each replica, or about to be sent
 	next       atomic.Uint64
 }
 
-func startGoProxy(t *testing.T, replicas []*replica) (overHTTP, overGRPC string) {
-	p := &goProxy{ready: make([]atomic.Bool, len(replicas))}
+func startGoProxy(t *testing.T, replicas []*replica) (reached rollingProxy) {
+	p := &goProxy{ready: make([]atomic.Bool, len(replicas)), busy: make([]atomic.Int64, len(replicas))}
 	for _, r := range replicas {
 		p.http = append(p.http, "127.0.0.1:"+strconv.Itoa(r.ports[0]))
 		p.grpc = append(p.grpc, "127.0.0.1:"+strconv.Itoa(r.ports[1]))
@@ -40,9 +41,12 @@ func startGoProxy(t *testing.T, replicas []*replica) (overHTTP, overGRPC string)
 	var one, two http.Protocols
 	one.SetHTTP1(true)
 	two.SetUnencryptedHTTP2(true)
-	overHTTP, overGRPC = p.serve(t, p.http, &one), p.serve(t, p.grpc, &two)
-	waitProxy(t, overHTTP)
-	return overHTTP, overGRPC
+	reached = rollingProxy{
+		http: p.serve(t, p.http, &one), grpc: p.serve(t, p.grpc, &two),
+		left: func(i int) bool { return !p.ready[i].Load() && p.busy[i].Load() == 0 }, // in this order: see pick
+	}
+	waitProxy(t, reached.http)
+	return reached
 }
 
 // check asks a replica whether it is ready until ctx ends.
@@ -68,13 +72,20 @@ func (p *goProxy) check(ctx context.Context, i int) {
 func (p *goProxy) serve(t *testing.T, to []string, protocols *http.Protocols) string {
 	t.Helper()
 	transport := &http.Transport{Protocols: protocols, MaxIdleConnsPerHost: 2 * rollingClients}
-	proxy := &httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = "http", p.pick(to)
-		},
-	}
-	s := &http.Server{Handler: proxy, Protocols: protocols}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i, ok := p.pick()
+		if !ok {
+			http.Error(w, "no replica is ready", http.StatusServiceUnavailable)
+			return
+		}
+		defer p.busy[i].Add(-1)
+		proxy := &httputil.ReverseProxy{
+			Transport: transport, FlushInterval: -1,
+			Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", to[i] },
+		}
+		proxy.ServeHTTP(w, r)
+	})
+	s := &http.Server{Handler: handler, Protocols: protocols}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	done := make(chan struct{})
@@ -90,12 +101,16 @@ func (p *goProxy) serve(t *testing.T, to []string, protocols *http.Protocols) st
 	return l.Addr().String()
 }
 
-// pick returns the address of the next replica that is ready.
-func (p *goProxy) pick(to []string) string {
-	for range to {
-		if i := p.next.Add(1) % uint64(len(to)); p.ready[i].Load() {
-			return to[i]
+// pick returns the next replica that is ready. It is busy before it is known to be ready, so that one which
+// is not ready and then not busy gets nothing any more.
+func (p *goProxy) pick() (int, bool) {
+	for range p.ready {
+		i := int(p.next.Add(1) % uint64(len(p.ready)))
+		p.busy[i].Add(1)
+		if p.ready[i].Load() {
+			return i, true
 		}
+		p.busy[i].Add(-1)
 	}
-	return to[0]
+	return 0, false
 }

@@ -29,13 +29,14 @@ import (
 
 const (
 	rollingReplicas = 3
-	rollingClients  = 16 // of each protocol
-	rollingDelay    = "1500ms"
+	rollingClients  = 16        // of each protocol
+	rollingDelay    = time.Hour // ended by a second signal, when the proxy has left the replica
 )
 
 // TestRollingRestart restarts three replicas behind a proxy with health checks, one after the
 // other, by SIGTERM, while clients send requests over HTTP and gRPC. Every request is answered
-// with its own data, and every replica ends with exit code 0. The proxy repeats nothing.
+// with its own data, and every replica ends with exit code 0. The proxy repeats nothing. How long it
+// takes to notice depends on the machine, so the drain delay lasts until it has.
 func TestRollingRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: starts the binary")
@@ -46,12 +47,19 @@ func TestRollingRestart(t *testing.T) {
 		require.NoError(t, err)
 		requests = n
 	}
-	for name, proxy := range map[string]func(*testing.T, []*replica) (http, grpc string){"haproxy": startHAProxy, "go": startGoProxy} {
+	for name, proxy := range map[string]func(*testing.T, []*replica) rollingProxy{"haproxy": startHAProxy, "go": startGoProxy} {
 		t.Run(name, func(t *testing.T) { roll(t, requests, proxy) })
 	}
 }
 
-func roll(t *testing.T, requests int64, proxy func(*testing.T, []*replica) (http, grpc string)) {
+// rollingProxy is a proxy that runs.
+type rollingProxy struct {
+	http, grpc string // addresses
+	// left reports whether a replica has no requests of the proxy and gets none.
+	left func(replica int) bool
+}
+
+func roll(t *testing.T, requests int64, start func(*testing.T, []*replica) rollingProxy) {
 	models := identityModels(t, "m")
 	var replicas []*replica
 	for range rollingReplicas {
@@ -59,15 +67,15 @@ func roll(t *testing.T, requests int64, proxy func(*testing.T, []*replica) (http
 		r.start(t)
 		replicas = append(replicas, r)
 	}
-	overHTTP, overGRPC := proxy(t, replicas)
-	l := newRollingLoad(t, overHTTP, overGRPC)
+	proxy := start(t, replicas)
+	l := newRollingLoad(t, proxy.http, proxy.grpc)
 	began := time.Now()
 	stop := l.start()
 	defer stop()
 	var turns []time.Duration
-	for _, r := range replicas {
+	for i, r := range replicas {
 		turn := time.Now()
-		r.stop(t)
+		r.drain(t, func() bool { return proxy.left(i) || l.lost.Load() > 0 })
 		r.start(t)
 		r.waitServing(t, l)
 		turns = append(turns, time.Since(turn).Round(time.Millisecond))
@@ -78,8 +86,8 @@ func roll(t *testing.T, requests int64, proxy func(*testing.T, []*replica) (http
 		time.Since(began).Round(time.Millisecond), l.lost.Load(), len(turns), turns)
 	require.Zero(t, l.lost.Load(), "first loss: %v", l.first.Load())
 	require.Equal(t, l.sent.Load(), l.http.Load()+l.grpc.Load())
-	for _, r := range replicas {
-		r.stop(t)
+	for i, r := range replicas {
+		r.drain(t, func() bool { return proxy.left(i) })
 	}
 }
 
@@ -92,8 +100,19 @@ type replica struct {
 
 func (r *replica) start(t *testing.T) {
 	t.Helper()
-	r.server = startAt(t, exec.Command(tritonBinary(t), "serve", "--model-repository", r.models, "--drain-delay", rollingDelay,
-		"--readiness=strict", "--log-info=false"), r.ports)
+	r.server = startAt(t, exec.Command(tritonBinary(t), "serve", "--model-repository", r.models, "--drain-delay", rollingDelay.String(),
+		"--readiness=strict"), r.ports)
+}
+
+// drain ends the replica. The delay ends when the proxy has left it.
+func (r *replica) drain(t *testing.T, left func() bool) {
+	t.Helper()
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	r.requireLogged(t, "not ready any more")
+	window := time.After(1500 * time.Millisecond) // signals within a second after the first count as one
+	require.Eventually(t, left, 2*time.Minute, 10*time.Millisecond, "the proxy does not leave the replica")
+	<-window
+	r.stop(t)
 }
 
 var succeeded = regexp.MustCompile(`nv_inference_request_success\{model="m",version="1"\} (\d+)`)
@@ -207,7 +226,7 @@ func (l *rollingLoad) askGRPC(id int64) error {
 }
 
 // startHAProxy starts HAProxy from PATH or build/tools.
-func startHAProxy(t *testing.T, replicas []*replica) (overHTTP, overGRPC string) {
+func startHAProxy(t *testing.T, replicas []*replica) rollingProxy {
 	program, err := exec.LookPath("haproxy")
 	if err != nil {
 		program = root(t, "build", "tools", "haproxy")
@@ -215,7 +234,7 @@ func startHAProxy(t *testing.T, replicas []*replica) (overHTTP, overGRPC string)
 			t.Skip("no haproxy on PATH or in build/tools: make haproxy gets it")
 		}
 	}
-	p := freeporttest.Ports(t, 2)
+	p := freeporttest.Ports(t, 3)
 	var c strings.Builder
 	// Nothing is repeated, so that a request that a replica loses is seen.
 	fmt.Fprintf(&c, `global
@@ -234,8 +253,12 @@ frontend http
 frontend grpc
   bind 127.0.0.1:%d proto h2
   default_backend grpc
+frontend stats
+  bind 127.0.0.1:%d
+  stats enable
+  stats uri /
 backend http
-`, p[0], p[1])
+`, p[0], p[1], p[2])
 	for i, r := range replicas {
 		fmt.Fprintf(&c, "  server s%d 127.0.0.1:%d check\n", i, r.ports[0])
 	}
@@ -256,9 +279,28 @@ backend http
 			t.Logf("haproxy:\n%s", out.String())
 		}
 	})
-	overHTTP, overGRPC = "127.0.0.1:"+strconv.Itoa(p[0]), "127.0.0.1:"+strconv.Itoa(p[1])
-	waitProxy(t, overHTTP)
-	return overHTTP, overGRPC
+	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
+	waitProxy(t, at(0))
+	return rollingProxy{http: at(0), grpc: at(1), left: func(i int) bool { return leftByHAProxy(at(2), "s"+strconv.Itoa(i)) }}
+}
+
+// leftByHAProxy reads from HAProxy's statistics whether a server is down and without requests, in both backends.
+func leftByHAProxy(stats, server string) bool {
+	const nameColumn, requestsColumn, statusColumn = 1, 4, 17
+	resp, err := http.Get("http://" + stats + "/;csv")
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	left := 0
+	for line := range strings.Lines(string(text)) {
+		columns := strings.Split(line, ",")
+		if len(columns) > statusColumn && columns[nameColumn] == server && columns[requestsColumn] == "0" && columns[statusColumn] == "DOWN" {
+			left++
+		}
+	}
+	return left == 2
 }
 
 // waitProxy waits until requests through the proxy are answered.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,7 +65,8 @@ func startUnderSystemd(t *testing.T, l *net.TCPListener, messages string) (*exec
 	// The shell knows the number of the process, which it keeps.
 	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, tritonBinary(t), "serve", "--model-repository", t.TempDir(),
 		"--allow-grpc=false", "--allow-metrics=false", "--http-port=1") // of which a user could not open the port
-	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+messages, "WATCHDOG_USEC=20000", "LISTEN_FDS=1", "LISTEN_FDNAMES=http")
+	// The messages of a short watchdog would fill the queue, which holds ten, while this test does not read.
+	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+messages, "WATCHDOG_USEC=60000000", "LISTEN_FDS=1", "LISTEN_FDNAMES=http")
 	cmd.ExtraFiles = []*os.File{socket}
 	cmd.Stdout, cmd.Stderr = log, log
 	require.NoError(t, cmd.Start())
@@ -75,9 +77,10 @@ func startUnderSystemd(t *testing.T, l *net.TCPListener, messages string) (*exec
 // requireMessage reads messages until one begins with a text.
 func requireMessage(t *testing.T, from *net.UnixConn, want string) {
 	t.Helper()
+	require.NoError(t, from.SetReadDeadline(time.Now().Add(2*time.Minute)))
 	for b := make([]byte, 4096); ; {
 		n, err := from.Read(b)
-		require.NoError(t, err)
+		require.NoError(t, err, "no message %q", want)
 		if strings.HasPrefix(string(b[:n]), want) {
 			return
 		}

@@ -27,7 +27,7 @@
 //
 // "> metrics text" asks for the lines of the metrics that contain the text. "> raw" sends the
 // lines below it unchanged to the HTTP port. A first line may begin with a time limit, as in
-// "> within 500ms: http ...".
+// "> within 500ms: http ...", for a server that does not answer.
 //
 // "> edit write PATH" with the text below it, "> edit remove PATH" and "> edit rename PATH PATH"
 // change the model repository. "> settle" waits until a server that polls has seen the

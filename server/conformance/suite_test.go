@@ -45,6 +45,17 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
+// TestExpecting: the time limit of a question is for servers that do not answer it.
+func TestExpecting(t *testing.T) {
+	t.Parallel()
+	s := &Step{Line: 7, Ask: []string{"within 400ms: http GET /", "", "x"}}
+	require.Same(t, s, s.Expecting("200\n"+noAnswer))
+	require.Equal(t, &Step{Line: 7, Ask: []string{"http GET /", "", "x"}}, s.Expecting("200\n"))
+	require.Equal(t, "within 400ms: http GET /", s.Ask[0], "the file keeps it")
+	wrong := &Step{Ask: []string{"within x: http GET /"}}
+	require.Same(t, wrong, wrong.Expecting("200\n"))
+}
+
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	for text, escaped := range map[string]string{

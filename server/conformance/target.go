@@ -80,10 +80,22 @@ func (t *Target) Ask(ctx context.Context, s *Step) (string, error) {
 	return mask(answer), nil
 }
 
-// patience is the time limit of an answer.
-const patience = 30 * time.Second
+// patience is the time limit of an answer. A load starts processes, which takes long on a busy machine.
+const patience = 2 * time.Minute
 
 const noAnswer = "no answer in time\n"
+
+// Expecting returns the question as it is asked where this answer is expected: the time limit is only for
+// servers that are known not to answer. An answer may take longer than that on a busy machine.
+func (s *Step) Expecting(answer string) *Step {
+	rest, _, err := within(s.Ask[0])
+	if err != nil || strings.HasSuffix(answer, noAnswer) {
+		return s // Ask reports the error
+	}
+	patient := *s
+	patient.Ask = append([]string{rest}, s.Ask[1:]...)
+	return &patient
+}
 
 // within cuts a time limit off the first line of a question, such as "within 500ms: ".
 func within(first string) (rest string, limit time.Duration, err error) {

@@ -34,7 +34,7 @@ func TestView(t *testing.T) {
 				}
 			}
 			return true
-		}, 30*time.Second, 10*time.Millisecond, "%q in\n%s", texts, screen)
+		}, time.Minute, 10*time.Millisecond, "%q in\n%s", texts, screen)
 	}
 	shows("bert  0 servers, 0 of 2 settings, ", ", no new server after ", "now   preparing")
 	result := &footprint.Result{Anchors: []footprint.Anchor{{}}}

@@ -305,10 +305,8 @@ func TestInterrupts(t *testing.T) {
 		}
 		return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", false
 	}
-	start := time.Now()
 	code, out, errs := c.Start(nil, "perf", "-m", "null", "-u", s.Address, "-p", "60000", "--concurrency-range", "1:4").Wait(t)
 	require.Zero(t, code)
-	require.Less(t, time.Since(start), 30*time.Second)
 	require.Contains(t, out, "Interrupt signal (2) received.\nWaiting for in-flight inferences to complete.\n")
 	require.Contains(t, out, "    Request count: ")
 	require.Contains(t, out, "\nConcurrency: 1, throughput: ")
