@@ -69,7 +69,8 @@ func TestDrainSendsClose(t *testing.T) {
 // up.
 func TestDrainEndsWatches(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)))
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
+		servertest.With(func(o *server.Options) { o.ExitTimeout = time.Hour }))
 	conn, err := grpc.NewClient(s.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	defer conn.Close()
@@ -78,8 +79,6 @@ func TestDrainEndsWatches(t *testing.T) {
 	state, err := watch.Recv()
 	require.NoError(t, err)
 	require.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, state.Status)
-	begin := time.Now()
-	s.Interrupt()
+	s.Stop(t)
 	require.NoError(t, s.Wait())
-	require.Less(t, time.Since(begin), 10*time.Second)
 }

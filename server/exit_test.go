@@ -53,7 +53,7 @@ func TestExitTimeoutIsReported(t *testing.T) {
 			answers <- fmt.Sprint(resp.StatusCode == http.StatusServiceUnavailable, " ", string(text))
 		}()
 	}
-	require.Eventually(t, func() bool { return taken(t, s) == 2*each-1 }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return taken(t, s) == 2*each-1 }, time.Minute, 5*time.Millisecond)
 	s.Interrupt()
 	for range 2 * each {
 		require.Regexp(t, "^true .* stop", <-answers)

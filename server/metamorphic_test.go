@@ -155,6 +155,8 @@ func (v variant) start(t *testing.T) *servertest.Server {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "simple", "config.pbtxt"), []byte(config+v.extra), 0o644))
 	state, err := os.ReadFile(filepath.Join(dir, "onnx_accumulator", "config.pbtxt"))
 	require.NoError(t, err)
+	state = patient(t, state)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "onnx_accumulator", "config.pbtxt"), state, 0o644))
 	oldest := strings.ReplaceAll(string(state), "direct { }", "oldest { max_candidate_sequences: 3 }")
 	require.NotEqual(t, string(state), oldest)
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "candidates"), os.DirFS(filepath.Join(dir, "onnx_accumulator"))))

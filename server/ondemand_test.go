@@ -109,13 +109,17 @@ func roomFor(t *testing.T, dir string) string {
 	t.Helper()
 	s := onDemand(t, dir, "100%", nil)
 	c := newClient(t)
-	for i := range 2 { // the first load also takes what the library needs once
+	for i := range room { // the first load also takes what the library needs once
 		require.NoError(t, askCrowd(c, s.HTTP, i))
 	}
 	time.Sleep(600 * time.Millisecond) // measurements are used again for a while
-	size := metric(t, c, s, `triton_model_memory_bytes{device="cpu",kind="measured",model="m01",version="1"}`)
+	size := math.Inf(1)
+	for i := range room { // the least: what other tests take of the heap at the same time is measured too
+		labels := `device="cpu",kind="%s",model="` + crowdName(i) + `",version="1"`
+		size = min(size, metric(t, c, s, fmt.Sprintf("triton_model_memory_bytes{"+labels+"}", "measured")))
+		require.Positive(t, metric(t, c, s, fmt.Sprintf("triton_model_memory_bytes{"+labels+"}", "estimated")))
+	}
 	require.Positive(t, size)
-	require.Positive(t, metric(t, c, s, `triton_model_memory_bytes{device="cpu",kind="estimated",model="m01",version="1"}`))
 	s.Stop(t)
 	return strconv.FormatInt(int64(size*(room+0.5)), 10)
 }
@@ -146,7 +150,7 @@ func crowdTraffic(kind string, seed uint64, n int) []int {
 }
 
 // TestMoreModelsThanMemory sends requests to 50 models with memory for five: none fails, all answers
-// are right, and the loaded models stay within the budget.
+// are right, and afterwards the loaded models are within the budget.
 func TestMoreModelsThanMemory(t *testing.T) {
 	t.Parallel()
 	needsONNX(t)
@@ -176,7 +180,10 @@ func TestMoreModelsThanMemory(t *testing.T) {
 	require.GreaterOrEqual(t, evicted, loads-float64(crowd))
 	require.Positive(t, evicted)
 	require.Positive(t, metric(t, c, s, "triton_model_thrash_loads_total"))
-	require.LessOrEqual(t, metric(t, c, s, `triton_model_memory_used_bytes{device="cpu"}`), 1.5*metric(t, c, s, `triton_model_memory_budget_bytes{device="cpu"}`))
+	// Requests add memory to a model, which is measured some time after them. Idle models leave then.
+	require.Eventually(t, func() bool {
+		return metric(t, c, s, `triton_model_memory_used_bytes{device="cpu"}`) <= metric(t, c, s, `triton_model_memory_budget_bytes{device="cpu"}`)
+	}, time.Minute, 20*time.Millisecond)
 	require.Zero(t, metric(t, c, s, "triton_model_demand_waiting_requests"))
 }
 

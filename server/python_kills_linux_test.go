@@ -95,7 +95,7 @@ func TestPythonKills(t *testing.T) { // alone: it counts what this process has o
 	}
 	t.Logf("%d requests failed", x.failed.Load())
 	var after map[string]int
-	require.Eventually(t, func() bool { after = resources(t); return !more(before, after) }, 30*time.Second, 20*time.Millisecond,
+	require.Eventually(t, func() bool { after = resources(t); return !more(before, after) }, time.Minute, 20*time.Millisecond,
 		"before %v, after %v", before, later{func() any { return after }})
 	t.Logf("resources before the first kill and after the last one: %v, %v", before, after)
 

@@ -64,7 +64,7 @@ class TritonPythonModel:
 		once()
 	}
 	var after map[string]int
-	require.Eventually(t, func() bool { after = resources(t); return !more(before, after) }, 30*time.Second, 20*time.Millisecond,
+	require.Eventually(t, func() bool { after = resources(t); return !more(before, after) }, time.Minute, 20*time.Millisecond,
 		"before %v, after %v", before, later{func() any { return after }})
 	grown := heapObjects() - objects
 	require.Less(t, grown, 20*n+200, "objects of %d loads", n)

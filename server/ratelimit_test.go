@@ -116,7 +116,7 @@ func TestSequencesTakeTurns(t *testing.T) {
 	t.Parallel()
 	config, err := os.ReadFile(filepath.Join("backend", "builtin", "testdata", "configs", "custom_sequence_int32.pbtxt"))
 	require.NoError(t, err)
-	s := servertest.Start(t, rates(), servertest.Model("custom_sequence_int32", strings.Replace(string(config), "instance_group { kind: KIND_CPU }",
+	s := servertest.Start(t, rates(), servertest.Model("custom_sequence_int32", strings.Replace(string(patient(t, config)), "instance_group { kind: KIND_CPU }",
 		`instance_group { count: 2 kind: KIND_CPU rate_limiter { resources { name: "R" count: 1 } } }`, 1)))
 	client := newClient(t)
 	for v := 1; v <= 9; v++ {

@@ -27,10 +27,16 @@ version_policy { specific { versions: [ 7 ] } }`
 func health(t *testing.T, s *servertest.Server, path string) (int, readiness.Report) {
 	t.Helper()
 	c := newClient(t)
-	code, text := get(t, c, "http://"+s.HTTP+path)
-	require.Empty(t, text, "the plain form has no body")
-	verbose, text := get(t, c, "http://"+s.HTTP+path+"?verbose")
-	require.Equal(t, code, verbose)
+	plain := func() int {
+		code, text := get(t, c, "http://"+s.HTTP+path)
+		require.Empty(t, text, "the plain form has no body")
+		return code
+	}
+	before := plain()
+	code, text := get(t, c, "http://"+s.HTTP+path+"?verbose")
+	if code != before {
+		require.Equal(t, plain(), code, "it changed in between")
+	}
 	var r readiness.Report
 	require.NoError(t, json.Unmarshal([]byte(text), &r), text)
 	return code, r
@@ -113,13 +119,12 @@ func TestServeWhileLoading(t *testing.T) {
 		var code int
 		code, r = health(t, s, "/v2/health/ready")
 		require.Equal(t, http.StatusBadRequest, code)
-		return r.Start.Loaded == 1
+		return r.Start.Loaded == 1 && len(r.Start.Loading) == 1 // they begin in any order
 	}, time.Minute, 10*time.Millisecond)
 	require.False(t, r.Live)
 	require.Equal(t, "starting", r.Phase)
 	require.Equal(t, []string{"the server is starting: 1 of 2 models are loaded"}, r.Reasons)
 	require.Equal(t, 2, r.Start.Models)
-	require.Len(t, r.Start.Loading, 1)
 	require.Equal(t, "slow", r.Start.Loading[0].Name)
 	code, _ := health(t, s, "/v2/health/live")
 	require.Equal(t, http.StatusBadRequest, code)

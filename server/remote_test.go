@@ -100,7 +100,7 @@ func TestRemoteRepository(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, text := get(t, c, "http://"+s.Metrics+"/metrics")
 		return strings.Contains(text, `triton_repository_up{repository="`+m.path+`"} 0`)
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	requireServed(t, c, base, "far")
 	near("nearer")
 	become(t, c, base+"/v2/models/nearer/ready", http.StatusOK)
@@ -129,7 +129,7 @@ func TestRemoteRepository(t *testing.T) {
 // become waits until a path has a status.
 func become(t *testing.T, c *http.Client, url string, status int) {
 	t.Helper()
-	require.Eventually(t, func() bool { code, _ := get(t, c, url); return code == status }, 30*time.Second, 10*time.Millisecond, url)
+	require.Eventually(t, func() bool { code, _ := get(t, c, url); return code == status }, time.Minute, 10*time.Millisecond, url)
 }
 
 // TestRemoteRepositoryUnreachable: a server whose store refuses it, has no such bucket or is not

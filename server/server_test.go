@@ -168,15 +168,14 @@ func taken(t *testing.T, s *servertest.Server) int {
 // hold the end up.
 func TestDrainClosesIdleConnections(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)))
+	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
+		servertest.With(func(o *server.Options) { o.ExitTimeout = time.Hour }))
 	c := newClient(t)
 	_, _ = get(t, c, "http://"+s.HTTP+"/v2/health/live")
 	_, err := dial(t, s.GRPC).ServerLive(t.Context(), &inferencepb.ServerLiveRequest{})
 	require.NoError(t, err)
-	begin := time.Now()
-	s.Interrupt()
+	s.Stop(t)
 	require.NoError(t, s.Wait())
-	require.Less(t, time.Since(begin), 5*time.Second)
 }
 
 // half starts a request and never ends it; the server waits for it.

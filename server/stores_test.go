@@ -161,7 +161,7 @@ func tryStore(t *testing.T, s realStore, f form, name string, fault remotetest.F
 		time.Sleep(500 * time.Millisecond) // some polls
 		require.NotContains(t, cached(t, cache), digestOf([]byte(second)))
 		proxy.ComeBack(t)
-		require.Eventually(t, func() bool { return inferOnce(running.HTTP, "fresh") == nil && cachedHas(cache, second) }, 30*time.Second, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return inferOnce(running.HTTP, "fresh") == nil && cachedHas(cache, second) }, time.Minute, 20*time.Millisecond)
 	default:
 		f.publish(t, name, storeModels(second))
 		proxy.Set(remotetest.Rule{Fault: fault, After: 100_000, Times: 3})

@@ -36,7 +36,7 @@ func TestTrafficSequences(t *testing.T) {
 	t.Parallel()
 	config, err := os.ReadFile(filepath.Join("backend", "builtin", "testdata", "configs", "custom_sequence_int32.pbtxt"))
 	require.NoError(t, err)
-	text := strings.Replace(string(config), `name: "custom_sequence_int32"`, `name: "acc"`, 1) + "\nversion_policy { all { } }\n"
+	text := strings.Replace(string(patient(t, config)), `name: "custom_sequence_int32"`, `name: "acc"`, 1) + "\nversion_policy { all { } }\n"
 	s := startTraffic(t, &versioned{}, map[string]string{"acc": text})
 	rules := []string{
 		`{"default":{"version":"1"}}`,

@@ -376,7 +376,7 @@ func TestTrafficCanary(t *testing.T) {
 	}
 	defer load.Wait()
 	defer close(stop)
-	rules := `{"canary":{"version":"2","stable":{"version":"1"},"steps":[10,50,100],"step_seconds":0.01,"min_samples":50,"max_p99_ratio":1000}}`
+	rules := `{"canary":{"version":"2","stable":{"version":"1"},"steps":[10,50,100],"step_seconds":0.01,"min_samples":50,"max_p99_ratio":1000000}}`
 	s.set("m", rules)
 	state := func(want routing.CanaryState) func() bool {
 		return func() bool { return s.state("m").Canary.State == want }

@@ -256,7 +256,7 @@ func TestGRPC(t *testing.T) {
 	go func() { _ = proxy.Serve(front) }()
 	defer proxy.Stop()
 	c := inferencepb.NewGRPCInferenceServiceClient(dial(t, front))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
 	var header, trailer metadata.MD

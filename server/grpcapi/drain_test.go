@@ -92,6 +92,8 @@ func TestDrainsUnderLoad(t *testing.T) {
 		failures := make(chan error, 64)
 		for range 4 {
 			client := inferencepb.NewGRPCInferenceServiceClient(dialTCP(t, s.GRPC))
+			_, err := client.ModelInfer(t.Context(), smallRequest()) // the server has accepted its connection
+			require.NoError(t, err)
 			for range 4 {
 				clients.Go(func() {
 					for {

@@ -19,7 +19,7 @@ func rawClient(t *testing.T, addr string) (net.Conn, *http2.Framer) {
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
-	require.NoError(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = c.Write([]byte(http2.ClientPreface))
 	require.NoError(t, err)
 	f := http2.NewFramer(c, nil)
@@ -51,7 +51,7 @@ func TestRapidReset(t *testing.T) { // not parallel: it counts goroutines
 		}
 	}
 	infer()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+8 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+8 }, time.Minute, 10*time.Millisecond)
 }
 
 // TestHostileFrames: bytes that are not HTTP/2, or a flood of frames that require replies, end

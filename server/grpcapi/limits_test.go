@@ -285,7 +285,7 @@ func TestBudgetOfCompressed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gzip", "deflate"} {
 		conn := dialTCP(t, serveLimited(t, newStub(), 4<<20, 0),
-			grpc.WithCompressor(sends{name, bomb(t, name, 64<<20)})) //nolint:staticcheck // the only per-connection way
+			grpc.WithCompressor(sends{name, bomb(t, name, 8<<20)})) //nolint:staticcheck // the only per-connection way
 		for range 3 {
 			_, err := inferencepb.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), echoRequest(nil))
 			require.Equal(t, codes.ResourceExhausted, grpcstatus.Code(err))

@@ -86,7 +86,7 @@ func (a *agentCalls) said(want ...string) {
 		text, _ := os.ReadFile(a.calls)
 		got = strings.Split(strings.TrimSpace(string(text)), "\n")
 		return len(got) >= len(want)
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	require.Equal(a, want, got)
 	require.NoError(a, os.Remove(a.calls))
 }
@@ -129,7 +129,7 @@ func TestAgentsOfAModel(t *testing.T) {
 
 	require.NoError(t, r.repo.Unload(t.Context(), "m", false))
 	r.said("a UNLOAD", "b UNLOAD", "b UNLOAD_COMPLETE", "a UNLOAD_COMPLETE", "a release: ok", "a ends", "b ends")
-	require.Eventually(t, func() bool { return len(r.moved()) == 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.moved()) == 0 }, time.Minute, time.Millisecond)
 
 	require.NoError(t, r.load("m"))
 	r.said(first...)
@@ -173,7 +173,7 @@ ensemble_scheduling { step { model_name: "m" model_version: -1 input_map { key: 
 	r.said("a begins", "a LOAD", "a LOAD_COMPLETE")
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "m/1/file"), nil, 0o600))
 	require.NoError(t, r.load("m"))
-	require.Eventually(t, func() bool { return len(r.repo.openVersions()) == 2 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.repo.openVersions()) == 2 }, time.Minute, time.Millisecond)
 	require.NoFileExists(t, r.calls)
 	require.NoError(t, r.repo.Unload(t.Context(), "e", false))
 	r.said("a UNLOAD", "a UNLOAD_COMPLETE", "a ends")

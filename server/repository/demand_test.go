@@ -211,7 +211,7 @@ func TestFailedLoad(t *testing.T) {
 	require.False(t, ready)
 	require.True(t, r.Ready(), "a model that no one needs does not make the server unready")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a/config.pbtxt"), []byte(identity), 0o600))
-	require.Eventually(t, func() bool { return request(t, r, "a") == nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return request(t, r, "a") == nil }, time.Minute, 10*time.Millisecond)
 	require.EqualValues(t, 2, loadsOf(&loads, "a"))
 }
 
@@ -233,7 +233,7 @@ func TestWaitEnds(t *testing.T) {
 	}()
 	patient := make(chan error, 1)
 	go func() { patient <- request(t, r, "a") }()
-	require.Eventually(t, func() bool { return r.Demand().Waiting == 2 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Demand().Waiting == 2 }, time.Minute, time.Millisecond)
 	require.EqualError(t, request(t, r, "a"), "model 'a' is not loaded, and 2 requests wait for loads already (--auto-load-max-waiting)")
 	cancel()
 	err = <-ended
@@ -295,7 +295,7 @@ func TestControlOnDemand(t *testing.T) {
 	require.NoError(t, r.Unload(t.Context(), "a", false))
 	require.Eventually(t, func() bool {
 		return strings.Contains(indexOf(r), "a 1 UNAVAILABLE not loaded: the first request loads it")
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 
 	uploaded := strings.Replace(config, `{`, `{"name":"up",`, 1)
 	require.NoError(t, r.Load(t.Context(), "up", infer.LoadOptions{Config: &uploaded, Files: map[string][]byte{"file:1/x": []byte("x")}}))
@@ -362,10 +362,10 @@ func TestKeepAlive(t *testing.T) {
 	time.Sleep(3 * minSweepForTest)
 	require.Equal(t, "a b", loadedNames(r), "a works")
 	m.Release()
-	require.Eventually(t, func() bool { return loadedNames(r) == "b" }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return loadedNames(r) == "b" }, time.Minute, time.Millisecond)
 	require.Eventually(t, func() bool {
 		return strings.Contains(indexOf(r), "unloaded: it was idle for its keep-alive time; the next request loads it")
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	require.NoError(t, request(t, r, "a"))
 }
 
@@ -438,8 +438,8 @@ output { name: "OUTPUT" data_type: TYPE_INT32 dims: [ 1 ] }
 	require.Eventually(t, func() bool {
 		pending, unloaded = (&demandModels{r}).Unload("s")
 		return unloaded
-	}, 30*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return !pending() }, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return !pending() }, time.Minute, time.Millisecond)
 }
 
 // TestCallsOnDemand: a model that another one calls is loaded for the call, with the end of the call's

@@ -1,4 +1,4 @@
-// Package servertest runs a real server inside a test, on free ports, with models that the
+// Package servertest runs a real server inside a test, on ports of its own, with models that the
 // test defines. It is for tests only.
 package servertest
 
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"triton/pkg/freeport"
 	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server"
@@ -81,10 +82,17 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 		o(set)
 	}
 	o := server.Default()
-	for _, e := range []*server.Endpoint{
+	endpoints := []*server.Endpoint{
 		&o.HTTP.Endpoint, &o.GRPC.Endpoint, &o.Metrics.Endpoint, &o.SageMaker.Endpoint, &o.Vertex.Endpoint,
-	} {
-		e.Address, e.Port = "127.0.0.1", 0
+	}
+	// To the end of the test, no other server gets a port that this one has given up.
+	ports, err := freeport.Reserve(len(endpoints))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(ports.Release)
+	for i, e := range endpoints {
+		e.Address, e.Port = "127.0.0.1", ports.Ports()[i]
 	}
 	o.Repositories = append(set.paths, write(t, set.models))
 	o.Backends = backends()
@@ -123,10 +131,7 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 // wait for the connections that it has cut, and buffers that gRPC drops on a broken
 // connection are released by the next garbage collections, so unreleased polls for a while.
 func unreleased(pool *tensor.Pool) int64 {
-	for range 500 {
-		if pool.Outstanding() == 0 {
-			break
-		}
+	for end := time.Now().Add(time.Minute); pool.Outstanding() != 0 && time.Now().Before(end); {
 		runtime.GC()
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -51,7 +51,7 @@ func TestARunStopsWhenNobodyWaits(t *testing.T) {
 	_, err := w.infer(w.inst, r)
 	require.Equal(t, status.Cancelled, status.CodeOf(err))
 	require.Empty(t, err.Error())
-	require.Less(t, time.Since(begin), 10*time.Second, "the whole would take minutes")
+	require.Less(t, time.Since(begin), 30*time.Second, "the whole would take minutes")
 	healthy()
 
 	ctx, cancel := context.WithCancel(context.Background())

@@ -202,7 +202,7 @@ func TestReadiness(t *testing.T) {
 		resp.Body.Close()
 		require.Equal(t, want, resp.StatusCode, name)
 	}
-	require.Eventually(t, func() bool { return s.log.has("not today") }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.log.has("not today") }, time.Minute, time.Millisecond)
 }
 
 // A readiness check that never returns holds up neither its callers nor the end of the model, and

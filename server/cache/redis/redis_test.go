@@ -69,7 +69,7 @@ func response(text string) *infer.Response {
 // eventually waits for a condition that a background writer causes.
 func eventually(t *testing.T, what func() bool) {
 	t.Helper()
-	require.Eventually(t, what, 30*time.Second, 2*time.Millisecond)
+	require.Eventually(t, what, time.Minute, 2*time.Millisecond)
 }
 
 func lookup(c *redis.Cache, k cache.Key) (string, bool) {

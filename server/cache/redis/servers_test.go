@@ -3,7 +3,6 @@ package redis_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,11 +75,9 @@ func TestServersShare(t *testing.T) {
 		require.True(t, ask(t, two, model, "question"), "%s: what the other one has kept", model)
 	}
 	stop()
-	begin := time.Now()
 	for range 100 {
 		require.False(t, ask(t, one, "m", "question"))
 	}
-	require.Less(t, time.Since(begin), 5*time.Second)
 	dead := serve(t, port) // and starts
 	require.False(t, ask(t, dead, "m", "question"))
 }

@@ -330,7 +330,7 @@ func TestTwoProcesses(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTwoProcesses$", "-test.v")
 	child.Env = append(os.Environ(), inTest+"="+dir)
 	require.NoError(t, child.Start())
-	for range 600 {
+	for range 1200 {
 		if _, err := os.Stat(filepath.Join(dir, "ready")); err == nil {
 			break
 		}
