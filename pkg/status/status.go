@@ -84,6 +84,9 @@ func (e *Error) Error() string { return e.Msg }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// RetrySeconds returns RetryAfter rounded up to seconds, as HTTP has it.
+func (e *Error) RetrySeconds() int64 { return int64((e.RetryAfter + time.Second - 1) / time.Second) }
+
 // Text returns the form for logs, "<Code>: <message>".
 func (e *Error) Text() string { return e.Code.String() + ": " + e.Msg }
 

@@ -1,5 +1,7 @@
 package infer
 
+import "math"
+
 // Caller is on whose behalf requests are made. Queues divide their time between callers. All
 // requests of a caller have the same pointer.
 type Caller struct {
@@ -53,4 +55,12 @@ func (r *Request) ClassOf() Class {
 		return Standard
 	}
 	return r.Caller.Class
+}
+
+// RowsOf returns the rows of a request to a model that was not checked yet: at least 1.
+func RowsOf(m Model, r *Request) int {
+	if m.Config().GetMaxBatchSize() < 1 || len(r.Inputs) == 0 || len(r.Inputs[0].Shape) == 0 {
+		return 1
+	}
+	return int(min(max(r.Inputs[0].Shape[0], 1), math.MaxInt32))
 }

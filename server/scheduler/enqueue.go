@@ -28,7 +28,7 @@ func (q *Queue) Enqueue(r *infer.Request, run bool) (*Slot, error) {
 		return nil, nil
 	}
 	if run && q.runsInline() && decision.Count == q.mu.waiting.Len() {
-		q.fill(slot, decision)
+		q.fill(slot, decision, now)
 		q.unlock()
 		return q.handOver(slot), nil
 	}

@@ -74,7 +74,9 @@ func (q *Queue) answerRefused(d *Dropped) {
 		q.fail(r, errFull(r), stats.Rejected)
 	}
 	for r := d.Shed.Pop(); r != nil; r = d.Shed.Pop() {
-		q.fail(r, q.errShed(r), stats.Rejected)
+		q.stats.Shed(infer.Now() - r.Times.Received)
+		r.Fail(q.errShed(r))
+		r.Release()
 	}
 }
 
