@@ -15,7 +15,8 @@ type Table struct {
 
 	mu       sync.RWMutex
 	accounts map[key]*account
-	sweepAt  int // number of accounts at which idle ones are removed
+	swept    time.Duration // when idle accounts were removed last
+	sweepAt  int           // number of accounts at which idle ones are removed
 	refusals refusals
 }
 
@@ -87,7 +88,7 @@ func (t *Table) account(l *policy.Limit, name string, now time.Duration) *accoun
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.accounts) >= t.sweepAt {
+	if n := len(t.accounts); n >= t.sweepAt && (n < maxAccounts || now-t.swept >= time.Second) {
 		t.sweep(now)
 	}
 	if _, there := t.accounts[k]; !there && len(t.accounts) >= maxAccounts {
@@ -112,7 +113,7 @@ func (t *Table) sweep(now time.Duration) {
 		}
 		a.mu.Unlock()
 	}
-	t.sweepAt = max(minSweep, min(2*len(t.accounts), maxAccounts))
+	t.swept, t.sweepAt = now, max(minSweep, min(2*len(t.accounts), maxAccounts))
 }
 
 // Use makes the accounts those of a new policy. Callers keep what they have used of limits that
@@ -138,4 +139,11 @@ func (t *Table) Use(p *policy.Policy) {
 		a.mu.Unlock()
 	}
 	t.accounts = kept
+}
+
+// Len returns the number of accounts.
+func (t *Table) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.accounts)
 }
