@@ -20,7 +20,7 @@ PB
 quiet=$("$triton" access add quiet --api-keys "$dir/keys")
 noisy=$("$triton" access add noisy --api-keys "$dir/keys")
 rules="rules: [{who: ['*'], allow: ['*'], models: ['*']}]"
-limits="limits: [{who: ['*'], requests_per_second: 40, burst: 100ms}]"
+limits="limits: [{who: ['*'], requests_per_second: 40, burst: 500ms}]"
 
 start() { # policy
     echo "$1" > "$dir/policy"
@@ -28,7 +28,7 @@ start() { # policy
         --http-address 127.0.0.1 --http-port 0 --grpc-address 127.0.0.1 --grpc-port 0 --allow-metrics=false > "$dir/log" 2>&1 &
     server=$!
     for _ in $(seq 600); do
-        address=$(grep -o 'Started HTTPService at [^ ]*' "$dir/log" | cut -d' ' -f4) && return
+        address=$(grep -o 'Started HTTPService at [0-9.:]*' "$dir/log" | cut -d' ' -f4) && return
         sleep 0.1
     done
     cat "$dir/log" >&2
@@ -37,14 +37,14 @@ start() { # policy
 stop() { kill "$server"; wait "$server" || true; server=; }
 
 quiet() { # one window of the quiet caller, 30 requests per second
-    "$triton" perf -m m -u "$address" -H "X-API-Key: $quiet" --request-rate-range 30 --request-distribution poisson \
-        --percentile 99 -p "${seconds}s" -r 1 2>/dev/null | grep -o 'p99 latency: [0-9]*' | head -1 || echo "no answer"
+    "$triton" perf -m m -u "$address" -H "X-API-Key: $quiet" --request-rate-range 30 \
+        --percentile 99 -p "$((seconds * 1000))" -r 1 > "$dir/quiet" 2>&1 || true
+    grep -o "p99 latency: [0-9]*" "$dir/quiet" | head -1 || { tail -3 "$dir/quiet" >&2; echo "no answer"; }
 }
 row() { # title noisy-rate
     local other=
     if [ "$2" -gt 0 ]; then
-        "$triton" perf -m m -u "$address" -H "X-API-Key: $noisy" --request-rate-range "$2" --max-threads 16 \
-            -p 600s -r 1 > "$dir/noisy" 2>&1 &
+        python3 "$(dirname "$0")/noisy.py" "$address" "$noisy" "$2" > "$dir/noisy" 2>&1 &
         other=$!
         sleep 2
     fi
