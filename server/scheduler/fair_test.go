@@ -129,10 +129,9 @@ func TestShares(t *testing.T) {
 			require.NoError(t, q.Push(r, 1))
 			return r
 		}
-		var waiting []*infer.Request
 		for _, b := range order {
 			for range 3 {
-				waiting = append(waiting, push(b.Caller, 1+rng.IntN(b.largest)))
+				push(b.Caller, 1+rng.IntN(b.largest))
 			}
 		}
 		for range 2000 {

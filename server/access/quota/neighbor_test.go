@@ -17,10 +17,10 @@ import (
 	"triton/server/scheduler/simulate"
 )
 
-// neighbours is a load in virtual time: quiet callers that send requests of one row at a rate that their
+// load is what callers send in virtual time: quiet callers that send requests of one row at a rate that their
 // quotas allow, and one that sends so many times its quota. The queue, the batcher and the quotas are those
 // of the server.
-type neighbours struct {
+type load struct {
 	quiet  int
 	rate   float64 // of each caller, per second
 	noisy  float64 // times that rate; 0: there is none
@@ -30,7 +30,7 @@ type neighbours struct {
 
 // run returns the 99th percentile of the latency of the quiet callers, and how many of their requests
 // and of the noisy one's were answered, as a share.
-func (n neighbours) run(t *testing.T) (p99 time.Duration, quietAnswered, noisyAnswered float64) {
+func (n load) run(t *testing.T) (p99 time.Duration, quietAnswered, noisyAnswered float64) {
 	t.Helper()
 	const length = 20 * time.Second
 	type sent struct {
@@ -115,14 +115,14 @@ const quotas = "- {who: ['*'], requests_per_second: 100, burst: 100ms}"
 // percentile, compared with one that keeps to its quota. Without limits it costs them everything.
 func TestNoisyNeighbour(t *testing.T) {
 	t.Parallel()
-	base := neighbours{quiet: 4, rate: 90, noisy: 1, limits: quotas}
+	base := load{quiet: 4, rate: 90, noisy: 1, limits: quotas}
 	alone, answered, _ := base.run(t)
 	require.Greater(t, answered, 0.97, "bursts of random arrivals may exceed a quota")
 
 	noisy := base
 	noisy.noisy = 10. * 100 / 90
 	with, same, share := noisy.run(t)
-	t.Logf("the others' p99: %v next to a neighbour within its quota, %v next to one at ten times its quota (%.1f %% of its requests answered)",
+	t.Logf("the others' p99: %v next to a neighbor within its quota, %v next to one at ten times its quota (%.1f %% of its requests answered)",
 		alone, with, share*100)
 	require.InDelta(t, answered, same, 0, "not one more of the others' requests is refused")
 	require.LessOrEqual(t, with, alone*11/10)
@@ -138,7 +138,7 @@ func TestNoisyNeighbour(t *testing.T) {
 // more than a share. What the noisy one sends beyond waits, and is shed.
 func TestTurnsProtect(t *testing.T) {
 	t.Parallel()
-	n := neighbours{quiet: 4, rate: 90, noisy: 10, limits: "- {who: ['*'], weight: 1}"}
+	n := load{quiet: 4, rate: 90, noisy: 10, limits: "- {who: ['*'], weight: 1}"}
 	n.shed = scheduler.Shed{Target: int64(50 * time.Millisecond), Interval: int64(100 * time.Millisecond)}
 	with, answered, share := n.run(t)
 	require.InDelta(t, 1, answered, 0, "nothing of the others is shed")
@@ -154,7 +154,7 @@ func TestTurnsProtect(t *testing.T) {
 // TestClassesProtect: an interactive caller does not notice how many requests of the batch class wait.
 func TestClassesProtect(t *testing.T) {
 	t.Parallel()
-	n := neighbours{quiet: 1, rate: 90, noisy: 20, limits: "- {who: ['key:0'], class: interactive}\n- {who: ['*'], class: batch}"}
+	n := load{quiet: 1, rate: 90, noisy: 20, limits: "- {who: ['key:0'], class: interactive}\n- {who: ['*'], class: batch}"}
 	with, answered, _ := n.run(t)
 	require.InDelta(t, 1, answered, 0)
 	require.LessOrEqual(t, with, 24*time.Millisecond, "a batch that runs, one that is decided, and its own")
@@ -164,7 +164,7 @@ func TestClassesProtect(t *testing.T) {
 // is served soon is no overload.
 func TestShedding(t *testing.T) {
 	t.Parallel()
-	n := neighbours{quiet: 1, rate: 2000, limits: "- {who: ['*'], weight: 1}"}
+	n := load{quiet: 1, rate: 2000, limits: "- {who: ['*'], weight: 1}"}
 	n.shed = scheduler.Shed{Target: int64(20 * time.Millisecond), Interval: int64(100 * time.Millisecond)}
 	p99, answered, _ := n.run(t)
 	t.Logf("twice the capacity: p99 %v, %.0f %% answered", p99, answered*100)
