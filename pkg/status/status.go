@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"google.golang.org/grpc/codes"
 )
@@ -73,6 +74,8 @@ type Error struct {
 	Code  Code
 	Msg   string
 	Cause error // for logs and errors.Is; never sent
+	// RetryAfter is when the client may try again; 0: not known.
+	RetryAfter time.Duration
 }
 
 // Error returns the message alone, as clients see it.
@@ -80,6 +83,9 @@ func (e *Error) Error() string { return e.Msg }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// RetrySeconds returns RetryAfter rounded up to seconds, as HTTP has it.
+func (e *Error) RetrySeconds() int64 { return int64((e.RetryAfter + time.Second - 1) / time.Second) }
 
 // Text returns the form for logs, "<Code>: <message>".
 func (e *Error) Text() string { return e.Code.String() + ": " + e.Msg }
@@ -104,7 +110,7 @@ func From(err error) *Error {
 		if e.Msg == err.Error() {
 			return e
 		}
-		return &Error{Code: e.Code, Msg: err.Error(), Cause: err}
+		return &Error{Code: e.Code, Msg: err.Error(), Cause: err, RetryAfter: e.RetryAfter}
 	}
 	return &Error{Code: Internal, Msg: err.Error(), Cause: err}
 }

@@ -16,6 +16,7 @@ import (
 	"triton/server/access/audit"
 	"triton/server/access/damping"
 	"triton/server/access/policy"
+	"triton/server/access/quota"
 	"triton/server/access/right"
 	"triton/server/access/token"
 )
@@ -26,6 +27,7 @@ type Guard struct {
 	log     *slog.Logger
 	now     func() time.Time
 	rules   atomic.Pointer[rules]
+	quotas  *quota.Table
 	tokens  *token.Verifier // nil: there are none
 	damping *damping.Table
 	audit   *audit.Log // nil: there is none
@@ -36,7 +38,7 @@ type Guard struct {
 	stamps  [2]stamp
 	missing [2]int // how often a file was not found, one time after the other
 
-	admitted, unauthenticated, denied, delayed, unrecorded, reloadFailures atomic.Int64
+	admitted, unauthenticated, denied, delayed, limited, unrecorded, reloadFailures atomic.Int64
 }
 
 // Caller is what the transport knows about a caller.
@@ -56,6 +58,8 @@ type Call struct {
 	Method  string // for the audit log
 	Model   string // empty: none, or all that the caller may see
 	Version string
+	// Bytes is the size of the request; 0: it is not known.
+	Bytes int64
 	// Every needs the right for all models, for calls that do not say early which one they are about.
 	Every bool
 }

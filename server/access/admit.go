@@ -5,12 +5,16 @@ import (
 	"time"
 
 	"triton/server/access/audit"
+	"triton/server/access/policy"
+	"triton/server/access/quota"
 )
 
 // Entry is a call that was admitted. The zero value is that of a server without guard.
 type Entry struct {
 	slot   audit.Slot
 	record audit.Record
+	lease  quota.Lease
+	limit  *policy.Limit // of the lease
 }
 
 // Admit decides about a call of the session and takes a place in the audit log for it.
@@ -22,17 +26,21 @@ func (s *Session) Admit(ctx context.Context, c *Call) (Entry, *Refusal) {
 	if refusal := s.Check(ctx, c); refusal != nil {
 		return Entry{}, refusal
 	}
-	if !g.records(c) {
-		g.admitted.Add(1)
-		return Entry{}, nil
+	e, refusal := s.take(c)
+	if refusal != nil {
+		return e, refusal
 	}
-	slot, ok := g.audit.Reserve()
-	if !ok {
-		g.unrecorded.Add(1)
-		return Entry{}, errUnrecorded
+	if g.records(c) {
+		slot, ok := g.audit.Reserve()
+		if !ok {
+			g.unrecorded.Add(1)
+			e.lease.Release()
+			return Entry{}, errUnrecorded
+		}
+		e.slot, e.record = slot, s.record(c, "allowed")
 	}
 	g.admitted.Add(1)
-	return Entry{slot, s.record(c, "allowed")}, nil
+	return e, nil
 }
 
 // Check decides about a call of the session, again if it was admitted and lasts. Only a refusal is
@@ -76,6 +84,8 @@ func (s *Session) refused(c *Call, r *Refusal) {
 		g.denied.Add(1)
 	case delayed:
 		g.delayed.Add(1)
+	case limited:
+		g.limited.Add(1)
 	}
 	if g.audit != nil {
 		record := s.record(c, kinds[r.kind].result)
@@ -90,8 +100,10 @@ func (s *Session) record(c *Call, result string) audit.Record {
 	}
 }
 
-// End records the end of the call: the status of its reply, and the ID of the request.
+// End records the end of the call: the status of its reply, and the ID of the request. The call no
+// longer counts as one in progress.
 func (e *Entry) End(status, id string) {
+	e.Lease().Release()
 	if e.record.Result == "" {
 		return
 	}
@@ -102,7 +114,7 @@ func (e *Entry) End(status, id string) {
 
 // Counts are numbers of calls by result, for metrics.
 type Counts struct {
-	Admitted, Unauthenticated, Denied, Delayed, Unrecorded int64
+	Admitted, Unauthenticated, Denied, Delayed, Limited, Unrecorded int64
 	// Dropped are records that are missing in the audit log, ReloadFailures readings of files
 	// with mistakes, KeyFailures failed readings of keys for tokens.
 	Dropped, ReloadFailures, KeyFailures int64
@@ -112,7 +124,7 @@ type Counts struct {
 func (g *Guard) Counts() Counts {
 	c := Counts{
 		Admitted: g.admitted.Load(), Unauthenticated: g.unauthenticated.Load(), Denied: g.denied.Load(), Delayed: g.delayed.Load(),
-		Unrecorded: g.unrecorded.Load(), ReloadFailures: g.reloadFailures.Load(),
+		Limited: g.limited.Load(), Unrecorded: g.unrecorded.Load(), ReloadFailures: g.reloadFailures.Load(),
 	}
 	if g.audit != nil {
 		c.Dropped = g.audit.Dropped()

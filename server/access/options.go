@@ -9,6 +9,7 @@ import (
 
 	"triton/server/access/audit"
 	"triton/server/access/damping"
+	"triton/server/access/quota"
 	"triton/server/access/token"
 )
 
@@ -51,6 +52,7 @@ func New(o Options, log *slog.Logger) (*Guard, error) {
 	if o.Tokens.Now != nil {
 		g.now = o.Tokens.Now
 	}
+	g.quotas = quota.New(g.now)
 	var errs []error
 	if o.Tokens.Keys != "" {
 		var err error

@@ -15,6 +15,7 @@ const (
 	unauthenticated kind = iota
 	denied
 	delayed
+	limited
 	unrecorded
 	elsewhere
 )
@@ -27,6 +28,7 @@ var kinds = [...]struct {
 	unauthenticated: {"unauthenticated", http.StatusUnauthorized, codes.Unauthenticated},
 	denied:          {"denied", http.StatusForbidden, codes.PermissionDenied},
 	delayed:         {"delayed", http.StatusTooManyRequests, codes.ResourceExhausted},
+	limited:         {"limited", http.StatusTooManyRequests, codes.ResourceExhausted},
 	unrecorded:      {"unrecorded", http.StatusServiceUnavailable, codes.Unavailable},
 	elsewhere:       {"denied", http.StatusForbidden, codes.PermissionDenied},
 }
@@ -42,6 +44,9 @@ type Refusal struct {
 	Msg   string
 	// RetryAfter is how long the caller has to wait; 0 for refusals that stay.
 	RetryAfter time.Duration
+	// RateLimit is what is used up, and RateLimitPolicy the quotas, as in the header fields of these
+	// names; empty: there are none.
+	RateLimit, RateLimitPolicy string
 }
 
 // Error returns the text for clients.

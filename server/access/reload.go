@@ -46,6 +46,7 @@ func (g *Guard) replace(change func(*rules)) {
 	}
 	change(&next)
 	g.rules.Store(&next)
+	g.quotas.Use(next.policy)
 }
 
 // files are the files of rules; empty: there is none.

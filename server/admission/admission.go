@@ -22,8 +22,8 @@ type Runner struct {
 
 // Queue is the queue in which requests wait.
 type Queue interface {
-	// Ahead returns how many requests would be served before a new one of that priority.
-	Ahead(priority uint64) int
+	// Ahead returns how many requests would be served before r if it entered now.
+	Ahead(r *infer.Request) int
 }
 
 var _ infer.Runner = (*Runner)(nil)
@@ -73,7 +73,7 @@ func (a *Runner) check(r *infer.Request, left time.Duration) error {
 		return nil
 	}
 	now := infer.Now()
-	err := a.estimate.Check(r, now, a.queue.Ahead(r.Priority), left)
+	err := a.estimate.Check(r, now, a.queue.Ahead(r), left)
 	if err != nil {
 		a.stats.Refuse(now - r.Times.Received)
 	}

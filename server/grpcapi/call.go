@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"triton/pkg/kserve"
+	"triton/server/access/quota"
 	"triton/server/frontend"
 	"triton/server/infer"
 )
@@ -20,6 +21,7 @@ type call struct {
 	emptyFinal        bool
 	bytes             int // of the inputs
 	charge            charge
+	lease             quota.Lease // in the quotas of the caller
 
 	// Under the stream's lock.
 	done        bool     // the final response has arrived
@@ -83,6 +85,7 @@ func (c *call) free() {
 	}
 	c.trace.Close()
 	c.charge.end()
+	c.lease.Release()
 	*c = call{}
 	pooledCalls.Put(c)
 }

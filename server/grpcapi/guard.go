@@ -3,13 +3,18 @@ package grpcapi
 import (
 	"context"
 	"net"
+	"strconv"
+	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
@@ -176,7 +181,29 @@ func modelOfMessage(req any) (model, version string) {
 }
 
 // refused returns the status of a refusal.
-func refused(r *access.Refusal) error { return grpcstatus.Error(r.GRPC(), r.Msg) }
+func refused(r *access.Refusal) error { return retryLater(r.GRPC(), r.Msg, r.RetryAfter) }
+
+// refuse is refused for a call of its own, whose trailer says more.
+func refuse(conn grpc.ServerStream, r *access.Refusal) error {
+	if r.RateLimitPolicy != "" {
+		conn.SetTrailer(metadata.Pairs("ratelimit-policy", r.RateLimitPolicy, "ratelimit", r.RateLimit,
+			"grpc-retry-pushback-ms", strconv.FormatInt(milliseconds(r.RetryAfter), 10)))
+	}
+	return refused(r)
+}
+
+func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+// retryLater returns a status that says when to try again, unless after is 0.
+func retryLater(code codes.Code, msg string, after time.Duration) error {
+	s := grpcstatus.New(code, msg)
+	if after > 0 {
+		if more, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)}); err == nil {
+			s = more
+		}
+	}
+	return s.Err()
+}
 
 // noRegions is the shared memory of callers that may not use any.
 var noRegions = shm.New(shm.Options{})
@@ -197,12 +224,20 @@ func endStatus(err error) string {
 	return grpcstatus.Code(err).String()
 }
 
-// admitRequest decides about one request of an inference call. The entry is to be ended.
-func (a *admission) admitRequest(ctx context.Context, r *infer.Request) (access.Entry, error) {
+// admitRequest decides about one request of an inference call, in a message of that many bytes. The
+// entry is to be ended.
+func (a *admission) admitRequest(ctx context.Context, r *infer.Request, bytes int64) (access.Entry, error) {
 	if a == nil {
 		return access.Entry{}, nil
 	}
-	return a.admit(ctx, r.ModelName, r.ModelVersion)
+	c := a.call
+	c.Model, c.Version, c.Bytes = r.ModelName, r.ModelVersion, bytes
+	entry, refusal := a.Admit(ctx, &c)
+	if refusal != nil {
+		return entry, refusal
+	}
+	r.Caller = entry.Caller()
+	return entry, nil
 }
 
 // visible removes the models of a list that the caller may not see.

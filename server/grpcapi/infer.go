@@ -27,6 +27,8 @@ type incoming struct {
 	service *service
 	// admitted is the caller, as the guard has checked it; nil without a guard.
 	admitted *admission
+	// entry is the call, as the guard has admitted it.
+	entry access.Entry
 }
 
 var incomings = sync.Pool{New: func() any { return &incoming{} }}
@@ -67,8 +69,12 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	}
 	var adm *admission
 	if s.opts.guards() {
-		if adm = s.opts.begin(conn.Context(), rpc.ModelInfer); adm.refusal != nil {
-			return refused(adm.refusal)
+		adm = s.opts.begin(conn.Context(), rpc.ModelInfer)
+		if adm.refusal == nil {
+			adm.refusal = adm.Early(&adm.call)
+		}
+		if adm.refusal != nil {
+			return refuse(conn, adm.refusal)
 		}
 	}
 	s.opts.Compression.compress(conn.Context())
@@ -85,13 +91,17 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 		record.request(r.ModelName, r.ID)
 	}
 	if adm != nil {
-		entry, refusal := adm.admitRequest(conn.Context(), r)
+		var refusal error
+		in.entry, refusal = adm.admitRequest(conn.Context(), r, in.reader.length())
 		if refusal != nil {
 			discard(r)
+			if r, ok := errors.AsType[*access.Refusal](refusal); ok {
+				return refuse(conn, r)
+			}
 			return statusError(refusal)
 		}
 		id := r.ID
-		defer func() { entry.End(endStatus(err), id) }()
+		defer func() { in.entry.End(endStatus(err), id) }()
 	}
 	return s.infer(conn, in, r, invalid, clock)
 }
@@ -181,6 +191,7 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	if invalid != nil {
 		return statusError(invalid)
 	}
+	in.entry.Charge(infer.RowsOf(m, r), 0)
 	m = infer.ChooseBy(m, r, in)
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
@@ -261,5 +272,5 @@ func statusError(err error) error {
 		return refused(r)
 	}
 	e := status.From(err)
-	return grpcstatus.Error(e.Code.GRPC(), e.Msg)
+	return retryLater(e.Code.GRPC(), e.Msg, e.RetryAfter)
 }

@@ -69,6 +69,9 @@ func (in *messageReader) begin(ctx context.Context, limit int) error {
 	return nil
 }
 
+// length returns the bytes of the last message, as they were sent.
+func (in *messageReader) length() int64 { return int64(binary.BigEndian.Uint32(in.header[1:])) }
+
 // next reads a message into data. Its memory is charged until end. The error is io.EOF
 // if the client has half-closed, or else has a status.
 func (in *messageReader) next() error {

@@ -193,10 +193,11 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 
 // find sets the model of a call, unless the request has a mistake.
 func (s *stream) find(c *call, invalid error) error {
-	entry, err := s.in.admitted.admitRequest(s.conn.Context(), c.request)
+	entry, err := s.in.admitted.admitRequest(s.conn.Context(), c.request, s.in.reader.length())
 	if err != nil {
 		return err
 	}
+	c.lease = entry.Lease()
 	defer entry.End("", c.id)
 	m, err := s.service.streamModel(s.conn.Context(), c.request)
 	if err != nil {
@@ -210,6 +211,7 @@ func (s *stream) find(c *call, invalid error) error {
 	if err := s.service.forward(s.conn.Context(), c.request); err != nil {
 		return err
 	}
+	c.lease.Charge(infer.RowsOf(m, c.request), 0)
 	c.model = infer.ChooseBy(m, c.request, &s.in)
 	return nil
 }

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"strconv"
+
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -81,6 +83,9 @@ func (x *exchange) reply() {
 // fail makes the reply an error.
 func (x *exchange) fail(err error) {
 	e := status.From(err)
+	if e.RetryAfter > 0 {
+		x.addHeader("Retry-After", strconv.FormatInt(e.RetrySeconds(), 10))
+	}
 	x.refuse(e.Code.HTTP(), e.Msg)
 }
 

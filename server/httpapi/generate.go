@@ -44,6 +44,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 	req.Sink = s.backlog
 	x.id = req.ID
 	x.trace.Attach(req)
+	x.count(m, req)
 	m = infer.ChooseBy(m, req, x)
 	if err := m.Submit(req); err != nil {
 		return err

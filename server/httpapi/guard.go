@@ -10,6 +10,7 @@ import (
 	"triton/server/access/right"
 	"triton/server/frontend"
 	"triton/server/http1"
+	"triton/server/infer"
 	"triton/server/shm"
 )
 
@@ -59,11 +60,26 @@ func (x *exchange) admit(r *route) bool {
 		return false
 	}
 	x.admitted = &admission{session, entry}
+	state, quotas := entry.RateLimit()
+	httpguard.AddRateLimit(x.Exchange, state, quotas)
 	x.decoder.Regions = o.Regions
 	if action == right.Infer && !session.May(right.SharedMemory, "", "") {
 		x.decoder.Regions = noRegions
 	}
 	return true
+}
+
+// count counts a request whose body was read in the quotas of its caller, and tells queues who that is.
+func (x *exchange) count(m infer.Model, req *infer.Request) {
+	if x.admitted == nil {
+		return
+	}
+	late := int64(0)
+	if x.Length < 0 { // it was not known before
+		late = x.received
+	}
+	x.admitted.entry.Charge(infer.RowsOf(m, req), late)
+	req.Caller = x.admitted.entry.Caller()
 }
 
 // endAdmission records the end of an admitted request.

@@ -46,6 +46,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		return err
 	}
 	x.trace.Attach(req)
+	x.count(m, req)
 	m = infer.ChooseBy(m, req, x)
 	return x.run(m, req)
 }

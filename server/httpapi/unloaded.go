@@ -48,6 +48,7 @@ func (a *api) inferUnloaded(x *exchange, r *route, cause error) error {
 	x.trace.Received()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
 	x.trace.Attach(req)
+	x.count(m, req)
 	m = infer.ChooseBy(m, req, x)
 	return x.run(m, req)
 }

@@ -16,6 +16,9 @@ func (l *List) Len() int { return l.n }
 // Front returns the oldest request; nil when the list is empty.
 func (l *List) Front() *Request { return l.front }
 
+// Back returns the newest request; nil when the list is empty.
+func (l *List) Back() *Request { return l.back }
+
 // Next returns the request that follows r in its list; nil at the end.
 func (r *Request) Next() *Request { return r.next }
 

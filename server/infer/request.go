@@ -75,6 +75,8 @@ type Request struct {
 	Membership Membership
 	// Position is the request's position in the queue that it waits in.
 	Position Position
+	// Caller is on whose behalf it is made; nil: nobody asks. The frontend sets it.
+	Caller *Caller
 	// OwnInputs reports that the frontend received the inputs into memory of their own. A
 	// backend may give such memory away, to be written to, if it holds the only reference.
 	OwnInputs bool
@@ -106,6 +108,8 @@ type Position struct {
 	Deadline  int64  // by Now, when the timeout action of the queue policy applies; 0: none
 	Delayed   bool   // the deadline has passed and the request still waits
 	Arrival   uint64 // number of requests that entered before it
+	Turn      uint64 // order of service in its level, once that is decided
+	Undecided bool   // it waits in the queue of its caller: its turn is not decided
 	HeapIndex int    // in the heap of deadlines
 }
 
@@ -190,6 +194,7 @@ func (r *Request) clear() {
 	r.Reset()
 	r.DropExtras()
 	r.Batch, r.Sink, r.Observer, r.Pool, r.Log, r.queue, r.ctx = 0, nil, nil, nil, nil, nil, nil
+	r.Caller = nil
 	r.Membership, r.Position, r.OwnInputs = Membership{}, Position{}, false
 	r.state.Store(uint32(Decoded))
 	r.cancelled.Store(false)

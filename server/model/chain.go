@@ -86,7 +86,7 @@ func (b *Builder) newScheduler(v *LoadedVersion, n int) (scheduler.Source, []*sc
 	}
 	d := v.config.GetDynamicBatching()
 	o := scheduler.Options{
-		Policy: scheduler.NoBatching{}, Rules: scheduler.RulesOf(v.config), Ordered: d.GetPreserveOrdering(),
+		Policy: scheduler.NoBatching{}, Rules: v.queueRules(), Ordered: d.GetPreserveOrdering(),
 		Slots: n, Stats: v.stats, Gate: v.schedulerGate(),
 	}
 	if d != nil {

@@ -60,3 +60,14 @@ func largestBatch(c *inferencepb.ModelConfig) int {
 	}
 	return int(c.GetMaxBatchSize())
 }
+
+// queueRules returns the rules of the queue: those of Triton within one caller, callers take turns.
+func (v *LoadedVersion) queueRules() scheduler.Rules {
+	r := scheduler.RulesOf(v.config)
+	r.Fair = true
+	if s := v.extensions.Shed; s != nil {
+		r.Shed = scheduler.Shed{Target: int64(s.Target), Interval: int64(s.Interval)}
+		v.stats.EnableShedding()
+	}
+	return r
+}

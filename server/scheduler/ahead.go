@@ -1,27 +1,33 @@
 package scheduler
 
-// Ahead returns how many requests would be served before a new one of that priority, if
-// none timed out.
-func (q *PriorityQueue) Ahead(priority uint64) int {
-	if q.rules.Levels == 0 {
-		return q.n
-	}
-	own, n := q.rules.level(priority), 0
+import "triton/server/infer"
+
+// Ahead returns how many requests would be served before r if it entered now and none timed out.
+// Where callers take turns it is an estimate.
+func (q *PriorityQueue) Ahead(r *infer.Request) int {
+	own, n := q.rules.level(r.Priority), 0
 	for _, v := range q.levels {
-		if v.number == own {
-			return n + v.active.Len()
+		switch {
+		case v.number > own:
+			return n
+		case v.number < own:
+			n += v.len()
+			continue
 		}
-		if v.number > own {
-			break
+		n += v.active.Len()
+		if v.turns != nil {
+			n += v.turns.ahead(r)
 		}
-		n += v.active.Len() + v.delayed.Len()
+		if q.rules.Levels == 0 {
+			n += v.delayed.Len()
+		}
 	}
 	return n
 }
 
-// Ahead returns how many requests would be served before a new one of that priority.
-func (q *Queue) Ahead(priority uint64) int {
+// Ahead returns how many requests would be served before r if it entered now.
+func (q *Queue) Ahead(r *infer.Request) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.mu.waiting.Ahead(priority)
+	return q.mu.waiting.Ahead(r)
 }

@@ -29,7 +29,7 @@ func (q *PriorityQueue) Expire(now int64, rejected *infer.List) {
 		}
 		heap.Pop(&q.deadlines)
 		q.invalidateMemo(r)
-		v.active.Remove(r)
+		v.remove(r)
 		r.Position.Deadline, r.Position.Delayed = 0, true
 		v.delayed.Push(r)
 	}

@@ -28,7 +28,7 @@ func (q *Queue) Enqueue(r *infer.Request, run bool) (*Slot, error) {
 		return nil, nil
 	}
 	if run && q.runsInline() && decision.Count == q.mu.waiting.Len() {
-		q.fill(slot, decision)
+		q.fill(slot, decision, now)
 		q.unlock()
 		return q.handOver(slot), nil
 	}
@@ -62,7 +62,11 @@ func (q *Queue) admit(r *infer.Request, now int64) error {
 		return ErrNoInstance(r)
 	}
 	q.expire(now) // timed-out requests do not count for the queue's limit
-	return q.mu.waiting.Push(r, now)
+	err := q.mu.waiting.Push(r, now)
+	if q.mu.waiting.Dropped().Len() > 0 {
+		q.takeDropped()
+	}
+	return err
 }
 
 // ErrStopping returns the error for a request that is rejected because of a drain.

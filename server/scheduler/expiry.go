@@ -15,7 +15,11 @@ func (q *Queue) evaluate(now int64) Decision {
 		}
 		q.mu.holdUntil = 0
 	}
-	return q.mu.waiting.Evaluate(now, q.mu.closed)
+	decision := q.mu.waiting.Evaluate(now, q.mu.closed)
+	if q.mu.waiting.Dropped().Len() > 0 {
+		q.takeDropped()
+	}
+	return decision
 }
 
 // evaluateNow is evaluate at the current time. When nothing waits it does not read the
@@ -49,14 +53,17 @@ func (q *Queue) takeExpired(now int64) {
 // unlock releases q.mu, answers the timed-out requests and sets the timer for the next
 // timeout.
 func (q *Queue) unlock() {
-	if !q.timer.Started() { // no request can time out
+	if !q.timer.Started() && q.mu.refused.Len() == 0 { // no request can time out
 		q.mu.Unlock()
 		return
 	}
-	expired := q.mu.expired
-	q.mu.expired = infer.List{}
-	q.timer.Set(q.mu.waiting.Deadline())
+	expired, refused := q.mu.expired, q.mu.refused
+	q.mu.expired, q.mu.refused = infer.List{}, Dropped{}
+	if q.timer.Started() {
+		q.timer.Set(q.mu.waiting.Deadline())
+	}
 	q.mu.Unlock()
+	q.answerRefused(&refused)
 	for r := expired.Pop(); r != nil; r = expired.Pop() {
 		q.fail(r, errExpired(), stats.Rejected)
 	}

@@ -54,7 +54,7 @@ func (q *Queue) setAlarm(at, now int64) {
 
 // fill moves the batch from the queue to the slot. Cancelled requests go to s.dropped
 // instead and never run.
-func (q *Queue) fill(s *Slot, decision Decision) {
+func (q *Queue) fill(s *Slot, decision Decision, now int64) {
 	s.Why = decision.Why
 	for range decision.Count {
 		r := q.mu.waiting.Pop()
@@ -67,6 +67,9 @@ func (q *Queue) fill(s *Slot, decision Decision) {
 			q.order.Enter(r)
 		}
 		s.Batch.Add(r)
+		if r.Caller != nil {
+			q.stats.Waited(r.Caller.Class, now-r.Times.Queued)
+		}
 	}
 	q.stats.Pending.Add(-int64(decision.Count))
 }
@@ -93,7 +96,7 @@ func (q *Queue) unlockAndWake(now int64) {
 // start forms the batch, unlocks, and wakes another slot when the remaining requests are
 // due too. It returns false when all requests of the batch were cancelled.
 func (q *Queue) start(s *Slot, decision Decision, now int64) bool {
-	q.fill(s, decision)
+	q.fill(s, decision, now)
 	s.Batch.FormedAt = now
 	q.unlockAndWake(now)
 	q.failDropped(s)

@@ -35,6 +35,8 @@ func servedAfter(a, b *infer.Position) bool {
 		return a.Delayed
 	case a.Delayed:
 		return false
+	case a.Undecided: // b, which a policy has seen, is not
+		return true
 	}
-	return a.Arrival > b.Arrival
+	return a.Turn > b.Turn
 }

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"slices"
 
-	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/stats"
 )
@@ -36,7 +35,8 @@ func (NoBatching) Evaluate(*PriorityQueue, int64, bool) Decision {
 
 // PriorityQueue holds the waiting requests in the order of service: by priority level,
 // and within a level first those whose timeout has not passed, then those that wait after
-// their timeout. It makes all decisions of a Queue without a lock, a goroutine or a
+// their timeout. Callers that are known take turns in a level: which of their requests is
+// next is decided when a batch is formed, and not changed after that. It makes all decisions of a Queue without a lock, a goroutine or a
 // clock: all times are parameters, in nanoseconds by infer.Now or any other clock.
 type PriorityQueue struct {
 	policy    Policy
@@ -46,7 +46,10 @@ type PriorityQueue struct {
 	deadlines deadlines
 	n         int
 	arrivals  uint64 // requests that ever entered
+	decided   uint64 // requests whose turn was ever decided
 	memo      policyMemo
+	shedAt    int64 // the time while Evaluate runs, if requests are shed; else 0
+	dropped   Dropped
 }
 
 // maxUnusedLevels bounds the levels kept for reuse: clients choose the numbers.
@@ -57,6 +60,16 @@ type level struct {
 	number          uint64
 	policy          QueuePolicy
 	active, delayed infer.List
+	turns           *turns // of requests that come before the delayed ones; nil: none ever
+}
+
+// len returns the number of requests.
+func (v *level) len() int {
+	n := v.active.Len() + v.delayed.Len()
+	if v.turns != nil {
+		n += v.turns.n
+	}
+	return n
 }
 
 // NewPriorityQueue returns an empty queue.
@@ -72,13 +85,16 @@ func NewPriorityQueue(p Policy, r Rules) *PriorityQueue {
 // level is full.
 func (q *PriorityQueue) Push(r *infer.Request, now int64) error {
 	v := q.level(q.rules.level(r.Priority))
-	if v.policy.Limit > 0 && v.active.Len()+v.delayed.Len() >= v.policy.Limit {
-		return status.New(status.Unavailable, "%sExceeds maximum queue size", r.Tag())
+	if v.policy.Limit > 0 && v.len() >= v.policy.Limit && !q.makeRoom(v, r) {
+		return errFull(r)
 	}
 	r.Position = infer.Position{Level: v.number, Since: now, Deadline: v.policy.deadline(r, now), Arrival: q.arrivals}
 	q.arrivals++
-	q.invalidateMemo(r)
-	v.active.Push(r)
+	if q.takesTurns(v, r) {
+		v.turns.push(r)
+	} else {
+		q.append(v, r)
+	}
 	q.n++
 	if r.Position.Deadline != 0 {
 		heap.Push(&q.deadlines, r)
@@ -92,6 +108,9 @@ func (q *PriorityQueue) Evaluate(now int64, flush bool) Decision {
 	if q.n == 0 {
 		return Decision{}
 	}
+	if q.rules.Shed.Target > 0 && !flush {
+		return q.evaluateAndShed(now)
+	}
 	return q.policy.Evaluate(q, now, flush)
 }
 
@@ -100,9 +119,18 @@ func (q *PriorityQueue) Len() int { return q.n }
 
 // Front returns the request that is served next; nil when none waits.
 func (q *PriorityQueue) Front() *infer.Request {
-	for _, v := range q.levels {
-		if r := v.front(); r != nil {
+	return q.frontFrom(0)
+}
+
+// frontFrom returns the request that is served first of a level and those after it.
+func (q *PriorityQueue) frontFrom(i int) *infer.Request {
+	for i < len(q.levels) {
+		v := q.levels[i]
+		if r := q.front(v); r != nil {
 			return r
+		}
+		if i < len(q.levels) && q.levels[i] == v { // else it became empty and was removed
+			i++
 		}
 	}
 	return nil
@@ -118,26 +146,26 @@ func (q *PriorityQueue) After(r *infer.Request) *infer.Request {
 
 func (q *PriorityQueue) afterList(r *infer.Request) *infer.Request {
 	i, _ := q.find(r.Position.Level)
-	if !r.Position.Delayed {
-		if next := q.levels[i].delayed.Front(); next != nil {
+	if v := q.levels[i]; !r.Position.Delayed {
+		if v.turns != nil {
+			if next := q.decide(v); next != nil {
+				return next
+			}
+		}
+		if next := v.delayed.Front(); next != nil {
 			return next
 		}
 	}
-	if i+1 < len(q.levels) {
-		return q.levels[i+1].front()
-	}
-	return nil
+	return q.frontFrom(i + 1)
 }
 
 // Pop removes and returns the first request; nil when none waits.
 func (q *PriorityQueue) Pop() *infer.Request {
-	for i, v := range q.levels {
-		if r := v.front(); r != nil {
-			q.takeFrom(i, r)
-			return r
-		}
+	r := q.Front()
+	if r != nil {
+		q.Remove(r)
 	}
-	return nil
+	return r
 }
 
 // Remove removes a request that waits in this queue.
@@ -148,18 +176,36 @@ func (q *PriorityQueue) Remove(r *infer.Request) {
 
 // takeFrom removes a request from a level.
 func (q *PriorityQueue) takeFrom(i int, r *infer.Request) {
-	q.invalidateMemo(r)
 	v := q.levels[i]
+	q.unlink(v, r)
+	q.removeIfEmpty(i, v)
+}
+
+// unlink removes a request from its level, which may be empty then.
+func (q *PriorityQueue) unlink(v *level, r *infer.Request) {
+	q.invalidateMemo(r)
 	if r.Position.Deadline != 0 {
 		heap.Remove(&q.deadlines, r.Position.HeapIndex)
 	}
-	if r.Position.Delayed {
+	v.remove(r)
+	q.n--
+}
+
+// remove removes a request from the list that it is in.
+func (v *level) remove(r *infer.Request) {
+	switch {
+	case r.Position.Delayed:
 		v.delayed.Remove(r)
-	} else {
+	case r.Position.Undecided:
+		v.turns.remove(r)
+	default:
 		v.active.Remove(r)
 	}
-	q.n--
-	if q.rules.Levels > 0 && v.front() == nil {
+}
+
+// removeIfEmpty removes a level without requests. Without priorities there is always one.
+func (q *PriorityQueue) removeIfEmpty(i int, v *level) {
+	if q.rules.Levels > 0 && v.len() == 0 {
 		q.levels = slices.Delete(q.levels, i, i+1)
 		if len(q.unused) < maxUnusedLevels {
 			q.unused = append(q.unused, v)
@@ -199,11 +245,4 @@ func (q *PriorityQueue) find(number uint64) (int, bool) {
 		}
 		return 0
 	})
-}
-
-func (v *level) front() *infer.Request {
-	if r := v.active.Front(); r != nil {
-		return r
-	}
-	return v.delayed.Front()
 }

@@ -25,11 +25,13 @@ type Queue struct {
 	timer Timer  // for requests that time out; not started when no request can
 	gate  Gate   // nil: instances may start at any time
 	order *Order // of the responses; nil: any order
+	shed  Shed
 
 	mu struct {
 		sync.Mutex
 		waiting        *PriorityQueue
 		expired        infer.List // removed from waiting, to be answered without the lock
+		refused        Dropped    // the queue gave them up, to be answered without the lock
 		idle           []*Slot    // the last is used first: its memory is warm
 		woken          int        // slots that their goroutine has not taken yet
 		waitingForGate int        // slots
@@ -63,7 +65,7 @@ func NewQueue(o Options) (*Queue, []*Slot) {
 	if o.Alarm == nil {
 		o.Alarm = NewAlarm()
 	}
-	q := &Queue{stats: o.Stats, alarm: o.Alarm, gate: o.Gate}
+	q := &Queue{stats: o.Stats, alarm: o.Alarm, gate: o.Gate, shed: o.Rules.Shed}
 	if o.Ordered {
 		q.order = &Order{}
 	}

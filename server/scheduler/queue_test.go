@@ -61,7 +61,7 @@ func TestATickThatComesTooEarlySetsTheAlarmAgain(t *testing.T) {
 		alarm.ticks <- time.Time{}
 	}
 	<-alarm.set
-	require.Equal(t, 1, q.Ahead(0))
+	require.Equal(t, 1, q.Ahead(infer.NewUnpooled()))
 	q.Close()
 	require.Equal(t, 1, <-ended)
 	r.Release()

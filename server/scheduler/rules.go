@@ -16,6 +16,11 @@ type Rules struct {
 	// DefaultPolicy is the queue policy of levels that Policies does not list.
 	DefaultPolicy QueuePolicy
 	Policies      map[uint64]QueuePolicy
+	// Fair lets the callers of requests take turns in each level. Requests whose caller is not
+	// known are first in, first out.
+	Fair bool
+	// Shed refuses requests while all of a caller wait too long. It needs Fair.
+	Shed Shed
 }
 
 // QueuePolicy is the queue policy of one level.

@@ -17,6 +17,9 @@ type extensions struct {
 	delay       atomic.Int64
 	hasRefusals atomic.Bool
 	refused     atomic.Uint64
+	hasShedding atomic.Bool
+	shed        atomic.Uint64
+	classes     classes
 	// Instances that are out of service now, and broken instances that were
 	// replaced.
 	everBroken atomic.Bool
@@ -56,6 +59,15 @@ func (m *Model) Refuse(ns int64) {
 	m.extensions.refused.Add(1)
 }
 
+// EnableShedding adds the metric of requests that are refused because they waited too long.
+func (m *Model) EnableShedding() { m.extensions.hasShedding.Store(true) }
+
+// Shed counts a request that was refused because it waited too long, ns after its arrival.
+func (m *Model) Shed(ns int64) {
+	m.Fail(Rejected, ns)
+	m.extensions.shed.Add(1)
+}
+
 // InstanceBroken counts an instance that is out of service until InstanceRestarted.
 func (m *Model) InstanceBroken() {
 	m.extensions.broken.Add(1)
@@ -73,6 +85,8 @@ const (
 	delayHelp   = "Queue delay that holds the latency target, in microseconds"
 	refusedName = "triton_request_refused_count"
 	refusedHelp = "Number of requests refused before they waited, by reason"
+	shedName    = "triton_request_shed_count"
+	shedHelp    = "Number of requests refused because the queue was overloaded for long"
 
 	brokenName   = "triton_instance_broken"
 	brokenHelp   = "Number of instances that are out of service because they broke"
@@ -97,6 +111,10 @@ func (w *writer) extensions(b *extensions, instances bool) {
 	if b.hasRefusals.Load() {
 		sendReasons(w, refusedName, refusedHelp, []refusal{deadline}, []uint64{b.refused.Load()})
 	}
+	if b.hasShedding.Load() {
+		w.single(shedName, shedHelp, prometheus.CounterValue, float64(b.shed.Load()))
+	}
+	w.classes(&b.classes)
 }
 
 // instances sends the executions of each instance.

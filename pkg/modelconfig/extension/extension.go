@@ -21,14 +21,16 @@ import (
 
 // The parameters.
 const (
-	keyTarget     = "max_queue_delay_target_p99_microseconds"
-	keyDelayLimit = "max_queue_delay_limit_microseconds"
-	keyAdmission  = "deadline_admission"
-	keyBuckets    = "length_buckets"
-	keyInputs     = "length_bucket_inputs"
-	keyPadValues  = "length_bucket_pad_values"
-	keyMask       = "length_bucket_mask"
-	keyOutputs    = "length_bucket_outputs"
+	keyTarget       = "max_queue_delay_target_p99_microseconds"
+	keyDelayLimit   = "max_queue_delay_limit_microseconds"
+	keyAdmission    = "deadline_admission"
+	keyShedTarget   = "queue_shed_target_microseconds"
+	keyShedInterval = "queue_shed_interval_microseconds"
+	keyBuckets      = "length_buckets"
+	keyInputs       = "length_bucket_inputs"
+	keyPadValues    = "length_bucket_pad_values"
+	keyMask         = "length_bucket_mask"
+	keyOutputs      = "length_bucket_outputs"
 
 	keyRequirements = "python_requirements"
 	keyMemory       = "python_memory_limit_bytes"
@@ -54,7 +56,7 @@ const (
 // Keys returns all parameters of this package.
 func Keys() []string {
 	return []string{
-		keyTarget, keyDelayLimit, keyAdmission, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
+		keyTarget, keyDelayLimit, keyAdmission, keyShedTarget, keyShedInterval, keyBuckets, keyInputs, keyPadValues, keyMask, keyOutputs,
 		keyRequirements, keyMemory, keyCPUs, keyThreads, keyNice, keyExecute, keyTraffic,
 		keyPin, keyKeepAlive, keyPriority,
 		keyIsolation, keyIsolationMemory, keyIsolationCPUs, keyIsolationThreads, keyIsolationNice, keyIsolationExecute,
@@ -72,6 +74,7 @@ const rule = "TRN820"
 type Settings struct {
 	Delay     *Delay         // nil: the queue delay is max_queue_delay_microseconds
 	Admission bool           // requests that cannot meet their deadline are refused
+	Shed      *Shed          // nil: no request is refused for its time in the queue
 	Lengths   *Lengths       // nil: no length buckets
 	Process   *Process       // nil: the processes of a Python model are not limited
 	Traffic   *routing.Rules // nil: requests without a version go to the newest
@@ -89,7 +92,7 @@ type Delay struct {
 func Read(c *modelconfig.Config) (Settings, []modelconfig.Finding) {
 	r := reader{Config: c}
 	s := Settings{
-		Delay: r.delay(), Admission: r.admission(), Lengths: r.lengths(), Process: r.process(), Traffic: r.traffic(),
+		Delay: r.delay(), Admission: r.admission(), Shed: r.shed(), Lengths: r.lengths(), Process: r.process(), Traffic: r.traffic(),
 		Residency: r.residency(),
 	}
 	_ = r.isolation()

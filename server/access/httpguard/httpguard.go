@@ -31,7 +31,7 @@ func Admit(g *access.Guard, x *http1.Exchange, c access.Call) (s access.Session,
 	if g == nil {
 		return s, e, true
 	}
-	c.Method = x.Method + " " + x.Path
+	c.Method, c.Bytes = x.Method+" "+x.Path, max(x.Length, 0)
 	s, refusal := g.Begin(x.Context, Caller(x), &c)
 	if refusal == nil {
 		e, refusal = s.Admit(x.Context, &c)
@@ -62,6 +62,14 @@ func refuse(x *http1.Exchange, r *access.Refusal) {
 	if name, value := r.Header(); name != "" {
 		x.Extra = append(x.Extra, http1.Field{Name: name, Value: value})
 	}
+	AddRateLimit(x, r.RateLimit, r.RateLimitPolicy)
 	x.Status, x.ContentType = r.HTTP(), http1.JSON
 	x.Text = append(tritonjson.AppendString(append(x.Text[:0], `{"error":`...), r.Msg), '}')
+}
+
+// AddRateLimit adds the header fields RateLimit and RateLimit-Policy to a reply, unless they are empty.
+func AddRateLimit(x *http1.Exchange, state, quotas string) {
+	if quotas != "" {
+		x.Extra = append(x.Extra, http1.Field{Name: "RateLimit-Policy", Value: quotas}, http1.Field{Name: "RateLimit", Value: state})
+	}
 }

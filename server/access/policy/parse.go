@@ -82,7 +82,7 @@ func (p *parser) items(n *yaml.Node, what string) (items []*yaml.Node) {
 
 func (p *parser) document(n *yaml.Node) {
 	p.used = map[string]*yaml.Node{}
-	var rules *yaml.Node
+	var rules, limits *yaml.Node
 	p.fields(n, "the file", func(key, value *yaml.Node) {
 		switch key.Value {
 		case "open":
@@ -91,10 +91,25 @@ func (p *parser) document(n *yaml.Node) {
 			p.groups(value)
 		case "rules":
 			rules = value
+		case "limits":
+			limits = value
 		default:
-			p.bad(key, "unknown key %q: known are open, groups and rules", key.Value)
+			p.bad(key, "unknown key %q: known are open, groups, rules and limits", key.Value)
 		}
 	})
+	if limits != nil {
+		p.limits(limits)
+	}
+	p.rules(n, rules)
+	for name, at := range p.used {
+		if _, known := p.policy.groups[name]; !known {
+			p.bad(at, "unknown group %q", name)
+		}
+	}
+}
+
+// rules reads the list of rules of the document n.
+func (p *parser) rules(n, rules *yaml.Node) {
 	switch {
 	case rules == nil:
 		if n.Kind == yaml.MappingNode {
@@ -107,11 +122,6 @@ func (p *parser) document(n *yaml.Node) {
 	}
 	for _, r := range rules.Content {
 		p.rule(r)
-	}
-	for name, at := range p.used {
-		if _, known := p.policy.groups[name]; !known {
-			p.bad(at, "unknown group %q", name)
-		}
 	}
 }
 
@@ -176,20 +186,9 @@ func (p *parser) rule(n *yaml.Node) {
 		p.bad(n, "a rule needs who and allow")
 		return
 	}
-	for _, item := range p.items(who, "who") {
-		if name, ok := strings.CutPrefix(item.Value, groupPrefix); ok {
-			p.used[name] = item
-		} else {
-			p.principal(item)
-		}
-		r.who = append(r.who, item.Value)
-	}
+	r.who = p.callers(who)
 	if models != nil {
-		for _, item := range p.items(models, "models") {
-			m := parsePattern(item.Value)
-			r.models = append(r.models, m)
-			r.all = r.all || m == pattern{name: "*"}
-		}
+		r.models, r.all = p.patterns(models)
 	}
 	p.allow(&r, n, allow, models)
 	p.policy.rules = append(p.policy.rules, r)

@@ -1,5 +1,6 @@
-// Package policy decides what principals may do: it reads a file of rules and answers
-// whether one of them grants an action on a model. What no rule grants is denied.
+// Package policy decides what principals may do, and how much: it reads a file of rules and answers
+// whether one of them grants an action on a model, and which limit concerns a request. What no rule
+// grants is denied.
 package policy
 
 import (
@@ -13,6 +14,7 @@ type Policy struct {
 	open   right.Set
 	groups map[string][]string
 	rules  []rule
+	limits []*Limit
 }
 
 // rule grants actions on models to principals.
@@ -42,6 +44,8 @@ type granted struct {
 	some  right.Set // for at least one model, or for the server
 	all   right.Set // without regard to the model
 	rules []*rule
+	// limits are those that concern the principal, in the order of the file.
+	limits []*Limit
 }
 
 // Allows reports whether a principal may do an action with a version of a model. An empty
@@ -59,7 +63,7 @@ func (p *Policy) Allows(who *Principal, a right.Action, model, version string) b
 		return g.some.Has(a)
 	}
 	for _, r := range g.rules {
-		if r.allow.Has(a) && r.matches(model, version) {
+		if r.allow.Has(a) && matches(r.models, model, version) {
 			return true
 		}
 	}
@@ -96,6 +100,11 @@ func (p *Policy) grant(who *Principal) *granted {
 			g.rules = append(g.rules, r)
 		}
 	}
+	for _, l := range p.limits {
+		if p.concerns(l.who, who) {
+			g.limits = append(g.limits, l)
+		}
+	}
 	return g
 }
 
@@ -118,8 +127,9 @@ func (p *Policy) concerns(list []string, who *Principal) bool {
 	return false
 }
 
-func (r *rule) matches(model, version string) bool {
-	for _, m := range r.models {
+// matches reports whether one of the patterns selects a version of a model.
+func matches(models []pattern, model, version string) bool {
+	for _, m := range models {
 		if glob(m.name, model) && (m.version == "" || glob(m.version, version) && version != "") {
 			return true
 		}

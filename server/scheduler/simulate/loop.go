@@ -69,7 +69,7 @@ func (b *busy) Pop() any {
 func newSimulation(m Model, trace []Arrival) *simulation {
 	s := &simulation{
 		model: m, trace: trace, due: forever,
-		queue:     scheduler.NewPriorityQueue(m.policy(), scheduler.RulesOf(m.Config)),
+		queue:     scheduler.NewPriorityQueue(m.policy(), m.rules()),
 		result:    &Result{Outcomes: make([]Outcome, len(trace)), Latency: make([]time.Duration, len(trace))},
 		members:   make([]int, 0, len(trace)),
 		arrivals:  make([]int, 0, len(trace)),
@@ -119,7 +119,7 @@ func (s *simulation) send(rows int) {
 // arrive enqueues request i of the trace, if it is admitted.
 func (s *simulation) arrive(i int) {
 	r := s.request(&s.trace[i])
-	if s.model.Admit != nil && s.model.Admit(r, s.now, s.queue.Ahead(r.Priority)) != nil {
+	if s.model.Admit != nil && s.model.Admit(r, s.now, s.queue.Ahead(r)) != nil {
 		s.recordOutcome(r, i, Refused)
 		return
 	}
@@ -129,7 +129,19 @@ func (s *simulation) arrive(i int) {
 		return
 	}
 	s.arrivals = append(s.arrivals, i)
+	s.takeDropped()
 	s.evaluate()
+}
+
+// takeDropped ends the requests that the queue has given up.
+func (s *simulation) takeDropped() {
+	d := s.queue.Dropped()
+	for r := d.Full.Pop(); r != nil; r = d.Full.Pop() {
+		s.recordOutcome(r, s.arrivals[r.Position.Arrival], Rejected)
+	}
+	for r := d.Shed.Pop(); r != nil; r = d.Shed.Pop() {
+		s.recordOutcome(r, s.arrivals[r.Position.Arrival], Shed)
+	}
 }
 
 // request returns a request as a frontend would make it.
@@ -141,6 +153,7 @@ func (s *simulation) request(a *Arrival) *infer.Request {
 		r = infer.NewUnpooled()
 	}
 	r.Batch, r.Priority, r.TimeoutMicros = a.Rows, a.Priority, uint64(a.Timeout.Microseconds())
+	r.Caller = a.Caller
 	r.Times = infer.Times{Received: s.now, Queued: s.now}
 	s.shapes.set(r, a.Shape)
 	return r
@@ -165,6 +178,7 @@ func (s *simulation) evaluate() {
 	s.due = forever
 	for len(s.idle) > 0 && s.queue.Len() > 0 {
 		decision := s.queue.Evaluate(s.now, false)
+		s.takeDropped()
 		if decision.Count == 0 {
 			if decision.At != 0 {
 				s.due = decision.At

@@ -26,6 +26,7 @@ type Arrival struct {
 	Shape    int64
 	Priority uint64        // 0: the model's default
 	Timeout  time.Duration // as the request parameter; 0: none
+	Caller   *infer.Caller // nil: not known
 }
 
 // Model describes the server of the arrivals.
@@ -43,6 +44,8 @@ type Model struct {
 	Admit func(r *infer.Request, now int64, waiting int) error
 	// Observer observes the batches; nil: none.
 	Observer scheduler.Observer
+	// Shed refuses requests of queues that are overloaded for long.
+	Shed scheduler.Shed
 }
 
 // Linear returns the cost of a backend with a fixed time per batch and one per row.
@@ -60,6 +63,7 @@ const (
 	Rejected                // the queue was full
 	Expired                 // its timeout in the queue passed
 	Refused                 // by Admit
+	Shed                    // it waited too long in a queue that is overloaded
 )
 
 // Batch is one execution.
@@ -151,4 +155,11 @@ func (m *Model) policy() scheduler.Policy {
 		return dynamic.New(m.Config)
 	}
 	return scheduler.NoBatching{}
+}
+
+// rules returns the rules of the queue. As in a server, callers that are known take turns.
+func (m *Model) rules() scheduler.Rules {
+	r := scheduler.RulesOf(m.Config)
+	r.Fair, r.Shed = true, m.Shed
+	return r
 }

@@ -1,0 +1,162 @@
+// Package quota counts what callers use and tells who has to wait: requests, rows and bytes per
+// second, and requests in progress. It knows nothing of protocols. Rates are token buckets, kept as
+// the time at which the bucket will be full again: nothing has to be refilled, and a bucket that is
+// full need not be remembered.
+package quota
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"triton/server/access/policy"
+	"triton/server/infer"
+)
+
+// Quota is one quantity that is limited.
+type Quota uint8
+
+// The quotas.
+const (
+	None Quota = iota
+	Requests
+	Rows
+	Bytes
+	Concurrent
+)
+
+// String returns the name in headers and metrics.
+func (q Quota) String() string {
+	return [...]string{"", "requests", "rows", "bytes", "concurrent"}[q]
+}
+
+// account is what the requests of a caller, or of all callers of a limit, have used.
+type account struct {
+	infer.Caller
+	limit *policy.Limit
+	name  string // for metrics
+
+	mu sync.Mutex
+	// requests, rows and bytes are when the buckets will be full again.
+	requests, rows, bytes time.Duration
+	open                  int  // requests in progress
+	gone                  bool // the table no longer has it
+}
+
+// Lease is a request that was let in. The zero value is one that nobody counts.
+type Lease struct {
+	account *account
+	table   *Table
+}
+
+// Refusal is what a caller has used up.
+type Refusal struct {
+	Quota Quota // None: the request is let in
+	// Wait is when to try again.
+	Wait  time.Duration
+	Limit *policy.Limit
+}
+
+// take lets a request in, unless it has to wait. It reports false if the account is gone.
+//
+// A request costs one of Requests, and is let in if that much is there. How many rows and bytes it
+// has is often known only later. It is let in as long as any are left, and may use more: what
+// the caller owes then keeps it out until it is paid back. So no request is too large for a quota.
+func (a *account) take(now time.Duration, bytes int64) (Refusal, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.gone {
+		return Refusal{}, false
+	}
+	l := a.limit
+	if r := a.wait(now); r.Quota != None {
+		return r, true
+	}
+	a.requests = spend(a.requests, now, 1, l.Requests)
+	a.bytes = spend(a.bytes, now, float64(bytes), l.Bytes)
+	a.open++
+	return Refusal{}, true
+}
+
+// pause is what a caller with too many requests in progress is told to wait: nobody knows when one of
+// them ends.
+const pause = 100 * time.Millisecond
+
+// wait returns what the next request has to wait for. With two reasons it is the longer one.
+func (a *account) wait(now time.Duration) (r Refusal) {
+	l := a.limit
+	longer := func(q Quota, wait time.Duration) {
+		if wait > r.Wait {
+			r = Refusal{Quota: q, Wait: wait, Limit: l}
+		}
+	}
+	if l.Concurrent > 0 && a.open >= l.Concurrent {
+		longer(Concurrent, pause)
+	}
+	if l.Requests > 0 {
+		one := duration(1 / l.Requests)
+		longer(Requests, a.requests+one-now-max(l.Burst, one))
+	}
+	if l.Rows > 0 {
+		longer(Rows, a.rows-now-l.Burst+1)
+	}
+	if l.Bytes > 0 {
+		longer(Bytes, a.bytes-now-l.Burst+1)
+	}
+	return r
+}
+
+// spend returns when a bucket will be full again after n were taken out.
+func spend(full, now time.Duration, n, rate float64) time.Duration {
+	if rate == 0 {
+		return 0
+	}
+	return max(full, now) + duration(n/rate)
+}
+
+// longest bounds what a caller may owe: after that it has paid for everything.
+const longest = time.Hour
+
+func duration(seconds float64) time.Duration {
+	return min(time.Duration(math.Min(seconds, longest.Seconds())*float64(time.Second)), longest)
+}
+
+// idle reports whether forgetting the account changes nothing.
+func (a *account) idle(now time.Duration) bool {
+	return a.open == 0 && a.requests <= now && a.rows <= now && a.bytes <= now
+}
+
+// Charge counts rows and bytes that were not known when the request was let in.
+func (l Lease) Charge(rows int, bytes int64) {
+	a := l.account
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.limit.Rows == 0 && a.limit.Bytes == 0 {
+		return
+	}
+	now := l.table.now()
+	a.rows = spend(a.rows, now, float64(rows), a.limit.Rows)
+	if bytes > 0 {
+		a.bytes = spend(a.bytes, now, float64(bytes), a.limit.Bytes)
+	}
+}
+
+// Caller returns on whose behalf queues count the request; nil for a request that nobody counts.
+func (l Lease) Caller() *infer.Caller {
+	if l.account == nil {
+		return nil
+	}
+	return &l.account.Caller
+}
+
+// Release ends the request.
+func (l Lease) Release() {
+	if a := l.account; a != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.open--
+	}
+}
