@@ -44,6 +44,8 @@ gpuResource=gpu
 sharedMemorySize=16GB
 tags.autoscaling=true,keda.enabled=true
 podMonitor.enabled=true,serviceMonitor.enabled=true
+keda.scaler.metric=speed
+keda.scaler.targetValue=0
 END
 for mistake in 's/containerPort: 8000/containerPort: http/' 's/replicas: 3/replicaCount: 3/' 's/medium: Memory/medum: Memory/' 's/kind: Deployment/kind: Deploymnt/'; do
 	sed "$mistake" deploy/kubernetes/triton.yaml >"$work/mistake.yaml"

@@ -50,7 +50,7 @@ func (s *Server) Close() {
 // Server returns the connection that the flags name. Nothing is sent yet.
 func (o *Options) Server() (*Server, error) {
 	address := flags.WithPort(cmp.Or(o.Address, "localhost"), "8000")
-	headers, err := headers(o.Headers)
+	headers, err := Headers(o.Headers)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,8 @@ func metricsOf(address string) string {
 	return scheme + "://" + net.JoinHostPort(host, "8002")
 }
 
-func headers(all []string) (map[string]string, error) {
+// Headers parses headers of the form NAME:VALUE.
+func Headers(all []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, h := range all {
 		name, value, ok := strings.Cut(h, ":")
