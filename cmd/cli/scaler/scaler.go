@@ -144,7 +144,9 @@ func (o *options) run(ctx context.Context, log *slog.Logger) error {
 	}
 	get := scrape.Client(transport)
 	s := scaler.New(scaler.Options{
-		Replicas: func(ctx context.Context) ([]string, error) { return scaler.Resolve(ctx, net.DefaultResolver, o.replicas) },
+		Replicas: func(ctx context.Context) ([]string, error) {
+			return scaler.Resolve(ctx, net.DefaultResolver, o.replicas)
+		},
 		Read: func(ctx context.Context, address string) (*scaler.Reading, error) {
 			page, err := scrape.Source{URL: address, Headers: headers, Client: get}.Read(ctx)
 			if err != nil {

@@ -137,7 +137,9 @@ func TestReplicas(t *testing.T) {
 	})
 	require.Equal(t, "any", v.GetMetricValues()[0].GetMetricName())
 	require.Positive(t, v.GetMetricValues()[0].GetMetricValueFloat())
-	a := patient(t, func() (*externalscalerpb.IsActiveResponse, error) { return c.IsActive(t.Context(), ref("modelName", "another")) })
+	a := patient(t, func() (*externalscalerpb.IsActiveResponse, error) {
+		return c.IsActive(t.Context(), ref("modelName", "another"))
+	})
 	require.False(t, a.GetResult())
 	n.Store(0)
 	require.False(t, pushed())
