@@ -17,7 +17,9 @@ import (
 	"triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
 	"triton/cmd/cli/repo"
+	"triton/cmd/cli/scaler"
 	"triton/cmd/cli/serve"
+	"triton/cmd/cli/top"
 )
 
 // Main runs the command line and returns the exit code.
@@ -96,6 +98,6 @@ func Root(p process.Process) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	})
-	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), doctor.NewCommand(p), access.NewCommand(p), modelanalyzer.NewCommand(p))
+	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), doctor.NewCommand(p), top.NewCommand(p), scaler.NewCommand(p), access.NewCommand(p), modelanalyzer.NewCommand(p))
 	return root
 }

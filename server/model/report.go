@@ -47,5 +47,5 @@ func (v *LoadedVersion) Statistics() *inferencepb.ModelStatistics {
 
 // Served returns the version as the metrics list it.
 func (v *LoadedVersion) Served() stats.Served {
-	return stats.Served{Model: v.stats, Namespace: v.namespace, Tags: v.config.GetMetricTags(), LoadSeconds: v.loadSeconds}
+	return stats.Served{Model: v.stats, Namespace: v.namespace, Tags: v.config.GetMetricTags(), LoadSeconds: v.loadSeconds, InFlight: v.InFlight()}
 }

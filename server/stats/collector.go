@@ -12,6 +12,7 @@ type Served struct {
 	Tags        map[string]string // metric_tags of the configuration
 	Namespace   string            // empty without model namespaces
 	LoadSeconds float64
+	InFlight    int64 // requests that wait or run, or open sequences if those are more
 }
 
 // Collector collects the counters of the model versions that are ready at the time of a
@@ -101,9 +102,10 @@ func (w *writer) counters(s *Served, c *Counters) {
 	}
 }
 
-// batching sends metrics that Triton does not have: how often each rule closed a batch,
+// batching sends metrics that Triton does not have: the requests in flight, how often each rule closed a batch,
 // and the sizes of batches, for tuning preferred sizes and the queue delay.
 func (w *writer) batching(s *Served, c *Counters) {
+	w.single(inFlightName, inFlightHelp, prometheus.GaugeValue, float64(s.InFlight))
 	sendReasons(w, closeName, closeHelp, CloseReasons(), c.Closes[:])
 	w.extensions(&s.extensions, s.opts.instances)
 	bounds := sizeBounds(s.maxBatch)

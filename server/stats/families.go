@@ -78,10 +78,14 @@ var families = []family{
 const (
 	failureName = "nv_inference_request_failure"
 	failureHelp = "Number of failed inference requests, all batch sizes"
-	closeName   = "triton_batch_close_count"
-	closeHelp   = "Number of batches by what made them due"
-	sizeName    = "triton_batch_size"
-	sizeHelp    = "Executed batches by their number of rows"
+
+	inFlightName = "triton_inference_in_flight_request_count"
+	inFlightHelp = "Number of requests that wait or run, or of open sequences if those are more"
+
+	closeName = "triton_batch_close_count"
+	closeHelp = "Number of batches by what made them due"
+	sizeName  = "triton_batch_size"
+	sizeHelp  = "Executed batches by their number of rows"
 )
 
 // FamilyNames returns the names of the metrics of model versions in Triton's order,
@@ -98,5 +102,5 @@ func FamilyNames() []string {
 	for _, d := range distributions {
 		all = append(all, d.summary)
 	}
-	return append(all, hitSummary, missSummary, closeName, sizeName)
+	return append(all, hitSummary, missSummary, inFlightName, closeName, sizeName)
 }

@@ -17,6 +17,8 @@ type Screen struct {
 	top           int      // index of the first line on the screen
 	row, col      int      // row is an index into lines
 	hidden        bool     // the cursor
+	first, last   int      // rows of the scrolling region, from 0; the last one is 0 for all rows
+	before        *Screen  // what is shown again after the alternate screen
 	unknown       []string // control sequences that were not obeyed
 	err           error    // what Write returns
 }
@@ -31,7 +33,7 @@ func (s *Screen) Size() (width, height int) {
 	return s.width, s.height
 }
 
-var control = regexp.MustCompile(`^\x1b(?:\[(\??)([0-9;]*)([@A-Za-z])|M)`)
+var control = regexp.MustCompile(`^\x1b(?:\[([?>]?)([0-9;]*)(\$?[@A-Za-z])|M)`)
 
 // Write draws a text with its control sequences.
 func (s *Screen) Write(b []byte) (int, error) {
@@ -66,9 +68,30 @@ func (s *Screen) control(sequence, kind, number string) {
 	count := max(n, 1)
 	s.line()
 	switch kind {
+	case "H":
+		column := 1
+		if _, second, ok := strings.Cut(number, ";"); ok {
+			n, _ = strconv.Atoi(strings.TrimSuffix(number, ";"+second))
+			column, _ = strconv.Atoi(second)
+		}
+		s.move(n, column)
+	case "d":
+		s.move(n, s.col+1)
+	case "G":
+		s.col = min(count, s.width) - 1
+	case "r":
+		s.scrolls(number)
+	case "M":
+		for range count {
+			s.scroll(s.row)
+		}
 	case "A":
 		s.row = max(s.row-count, s.top)
 	case "": // reverse index
+		if s.last > 0 && s.row == s.top+s.first {
+			s.insertLines(1)
+			break
+		}
 		s.row = max(s.row-1, s.top)
 	case "B":
 		s.row = min(s.row+count, s.top+s.height-1)
@@ -90,10 +113,13 @@ func (s *Screen) control(sequence, kind, number string) {
 		l := s.lines[s.row]
 		s.lines[s.row] = append(l[:min(s.col, len(l))], l[min(s.col+count, len(l)):]...)
 	case "?l", "?h":
-		if n == 25 {
+		switch n {
+		case 25:
 			s.hidden = kind == "?l"
+		case 1049:
+			s.alternate(kind == "?h")
 		}
-	case "m":
+	case "m", "?u", "?$p", ">m", ">u": // colors; questions what the terminal knows, which it need not answer, and how it sends keys
 	default:
 		s.unknown = append(s.unknown, sequence)
 	}
@@ -116,12 +142,63 @@ func (s *Screen) erase(below bool, n int) {
 	}
 }
 
+// move puts the cursor at a row and a column, which count from 1.
+func (s *Screen) move(row, column int) {
+	s.row = s.top + min(max(row, 1), s.height) - 1
+	s.col = min(max(column, 1), s.width) - 1
+}
+
+// scrolls sets the rows that scroll.
+func (s *Screen) scrolls(rows string) {
+	first, last, _ := strings.Cut(rows, ";")
+	s.first, s.last = 0, 0
+	if n, err := strconv.Atoi(last); err == nil && n < s.height || first != "1" && first != "" {
+		f, _ := strconv.Atoi(first)
+		s.first, s.last = max(f, 1)-1, min(max(n, 1), s.height)-1
+	}
+	s.move(1, 1)
+}
+
+// bottom returns the index after the last line of the rows that scroll.
+func (s *Screen) bottom() int {
+	if s.last > 0 {
+		return s.top + s.last + 1
+	}
+	return s.top + s.height
+}
+
+// scroll removes a line; those below it in the rows that scroll move up.
+func (s *Screen) scroll(row int) {
+	for len(s.lines) < s.bottom() {
+		s.lines = append(s.lines, nil)
+	}
+	copy(s.lines[row:s.bottom()], s.lines[row+1:s.bottom()])
+	s.lines[s.bottom()-1] = nil
+}
+
+// alternate starts or ends the alternate screen, which is empty at first.
+func (s *Screen) alternate(on bool) {
+	switch {
+	case on && s.before == nil:
+		s.before = &Screen{lines: s.lines, top: s.top, row: s.row, col: s.col}
+		s.lines, s.top, s.row, s.col = nil, 0, 0, 0
+	case !on && s.before != nil:
+		s.lines, s.top, s.row, s.col = s.before.lines, s.before.top, s.before.row, s.before.col
+		s.before = nil
+	}
+}
+
 func (s *Screen) insertLines(n int) {
-	bottom := s.top + s.height
+	bottom := s.bottom()
 	for range n {
+		if s.last > 0 && len(s.lines) >= bottom {
+			s.lines = append(s.lines[:bottom-1], s.lines[bottom:]...)
+		}
 		s.lines = append(s.lines[:s.row], append([][]rune{nil}, s.lines[s.row:]...)...)
 	}
-	s.lines = s.lines[:min(len(s.lines), bottom)]
+	if s.last == 0 {
+		s.lines = s.lines[:min(len(s.lines), bottom)]
+	}
 	s.col = 0
 }
 
@@ -140,6 +217,10 @@ func (s *Screen) line() {
 }
 
 func (s *Screen) down() {
+	if s.last > 0 && s.row == s.top+s.last {
+		s.scroll(s.top + s.first)
+		return
+	}
 	s.row++
 	s.line()
 	s.top = max(s.top, s.row-s.height+1)
