@@ -44,7 +44,7 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 	if err := r.base(ctx); err != nil {
 		return fmt.Errorf("measure a server without models: %w", err)
 	}
-	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.lever, r.findUseful, r.verify} {
+	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.lever, r.findUseful, r.verify, r.narrow} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -232,19 +232,52 @@ func (r *run) repeat(ctx context.Context) error {
 // farther the measured counts reach, the less noise there is in the prediction.
 const far = 4
 
-// lever measures twice the largest count if memory is predicted to hold many more.
+// lever measures a larger count if memory is predicted to hold many more.
 func (r *run) lever(ctx context.Context) error {
 	levels := r.levels()
 	count, limited := r.memoryCount()
 	if len(levels) < 3 || !limited || count <= far*levels[len(levels)-1] {
 		return nil
 	}
-	k := 2 * levels[len(levels)-1]
-	if r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
-		return nil
-	}
-	_, err := r.add(ctx, k, "memory is predicted from there", r.last())
+	_, err := r.reach(ctx)
 	return stopped(err)
+}
+
+// reach measures about twice the largest count. It reports false if that cannot be.
+func (r *run) reach(ctx context.Context) (bool, error) {
+	levels := r.levels()
+	largest := levels[len(levels)-1]
+	k := onScale(2 * largest) // so that it is no count between two steps
+	if k <= largest || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
+		return false, nil
+	}
+	a, err := r.add(ctx, k, "memory is predicted from there", r.last())
+	return err == nil && a.Failure == nil, err
+}
+
+// narrowings is how many larger counts narrow a prediction at most.
+const narrowings = 3
+
+// narrow measures larger counts while the noise leaves more than one step of the scale as the answer,
+// and that answer is the one that counts.
+func (r *run) narrow(ctx context.Context) error {
+	for range narrowings {
+		levels := r.levels()
+		memory, limited := r.memoryCount()
+		if len(levels) < 3 || !limited || !r.straddles(memory) || r.MaxInstances > 0 && onScale(memory) >= r.MaxInstances {
+			return nil
+		}
+		if fits, fails := r.edge(); fails == fits+1 {
+			return nil // it was run
+		}
+		if useful, next := r.usefulBetween(); r.MinGain > 0 && next == useful+1 && useful < memory {
+			return nil
+		}
+		if measured, err := r.reach(ctx); err != nil || !measured {
+			return stopped(err)
+		}
+	}
+	return nil
 }
 
 func stopped(err error) error {
