@@ -228,38 +228,46 @@ func (r *run) repeat(ctx context.Context) error {
 	return nil
 }
 
-// far is how many times the largest measured count a prediction may be without one more server: the
-// farther the measured counts reach, the less noise there is in the prediction.
-const far = 4
+const (
+	// far is how many times the largest measured count a prediction may be without one more server:
+	// the farther the measured counts reach, the less noise there is in the prediction.
+	far = 4
+	// Predictions of more than veryFar times a further count are made from there. The factors are far
+	// apart, so that noise hardly changes what is measured: the first instances of a model may take
+	// more than later ones, which makes predictions from other counts differ.
+	veryFar = 16
+)
 
-// lever measures a larger count if memory is predicted to hold many more.
+// lever measures a larger count if memory is predicted to hold many more, and one four times as large
+// if it is predicted to hold very many more, and so on.
 func (r *run) lever(ctx context.Context) error {
-	levels := r.levels()
-	count, limited := r.memoryCount()
-	if len(levels) < 3 || !limited || count <= far*levels[len(levels)-1] {
-		return nil
+	for first := true; ; first = false {
+		levels := r.levels()
+		count, limited := r.memoryCount()
+		if len(levels) < 3 || !limited {
+			return nil
+		}
+		largest := levels[len(levels)-1]
+		k, needed := 2*largest, far*largest
+		if !first {
+			k = onScale(4 * largest) // so that it is no count between two steps
+			needed = veryFar * k
+		}
+		if count <= needed || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
+			return nil
+		}
+		a, err := r.add(ctx, k, "memory is predicted from there", r.last())
+		if err != nil || a.Failure != nil {
+			return stopped(err)
+		}
 	}
-	_, err := r.reach(ctx)
-	return stopped(err)
 }
 
-// reach measures about twice the largest count. It reports false if that cannot be.
-func (r *run) reach(ctx context.Context) (bool, error) {
-	levels := r.levels()
-	largest := levels[len(levels)-1]
-	k := onScale(2 * largest) // so that it is no count between two steps
-	if k <= largest || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
-		return false, nil
-	}
-	a, err := r.add(ctx, k, "memory is predicted from there", r.last())
-	return err == nil && a.Failure == nil, err
-}
+// narrowings is how often the largest count is measured again to narrow a prediction.
+const narrowings = 2
 
-// narrowings is how many larger counts narrow a prediction at most.
-const narrowings = 3
-
-// narrow measures larger counts while the noise leaves more than one step of the scale as the answer,
-// and that answer is the one that counts.
+// narrow measures the largest count again while the noise leaves more than one step of the scale as
+// the answer, and that answer is the one that counts.
 func (r *run) narrow(ctx context.Context) error {
 	for range narrowings {
 		levels := r.levels()
@@ -273,7 +281,8 @@ func (r *run) narrow(ctx context.Context) error {
 		if useful, next := r.usefulBetween(); r.MinGain > 0 && next == useful+1 && useful < memory {
 			return nil
 		}
-		if measured, err := r.reach(ctx); err != nil || !measured {
+		a, err := r.add(ctx, levels[len(levels)-1], "repeated for the noise", r.last())
+		if err != nil || a.Failure != nil {
 			return stopped(err)
 		}
 	}
