@@ -25,14 +25,14 @@ func onScale(n int) int {
 // devices have no noise.
 const exact = 0.5
 
-// likely returns the count that the line of a law gives, and whether the noise makes it differ from
-// the safe one.
+// likely returns the count that the line of a law gives, and whether its noise is worth instances.
 func (l Limit) likely() (count float64, noisy bool) {
 	if l.Law == nil || !l.Costs || l.Law.PerInstance.Value <= 0 {
 		return 0, false
 	}
-	count = (l.Bytes() - l.Law.Base.Value) / l.Law.PerInstance.Value
-	return count, count-float64(l.Instances) > 1+exact
+	each := l.Law.PerInstance
+	count = (l.Bytes() - l.Law.Base.Value) / each.Value
+	return count, count*(each.High-each.Low)/each.Value > 2*exact
 }
 
 // straddles reports whether a place that holds no more than a count has the safe and the likely count
