@@ -25,13 +25,18 @@ func onScale(n int) int {
 // devices have no noise.
 const exact = 0.5
 
-// likely returns the count that the line of a law gives, and whether its noise is worth instances.
+// likely returns the count that a law gives without its safety, and whether its noise is worth
+// instances. The middle of the interval weighs the counts that are farthest apart most.
 func (l Limit) likely() (count float64, noisy bool) {
 	if l.Law == nil || !l.Costs || l.Law.PerInstance.Value <= 0 {
 		return 0, false
 	}
 	each := l.Law.PerInstance
-	count = (l.Bytes() - l.Law.Base.Value) / each.Value
+	middle := (each.Low + each.High) / 2
+	if middle <= 0 {
+		middle = each.Value
+	}
+	count = (l.Bytes() - l.Law.Base.Value) / min(each.Value, middle)
 	return count, count*(each.High-each.Low)/each.Value > 2*exact
 }
 
