@@ -22,8 +22,10 @@ func modelsValue(to *[]Model) listValue[Model] {
 
 // reportConfigsValue is a list of variants to report.
 func reportConfigsValue(to *[]ReportConfig) listValue[ReportConfig] {
-	return listValue[ReportConfig]{to, func(name string) ReportConfig { return ReportConfig{Name: name} },
-		func(c ReportConfig) string { return c.Name }, field.reportConfig}
+	return listValue[ReportConfig]{
+		to, func(name string) ReportConfig { return ReportConfig{Name: name} },
+		func(c ReportConfig) string { return c.Name }, field.reportConfig,
+	}
 }
 
 func (v listValue[T]) Set(text string) error {
