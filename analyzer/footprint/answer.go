@@ -12,7 +12,7 @@ func (r *run) answer() {
 	a := &r.result.Answer
 	fits, fails := r.edge()
 	if fails != fits+1 {
-		r.round(fits)
+		r.scale(fits)
 	}
 	a.Memory, a.MemoryLimits = r.memoryCount()
 	a.MemoryStatus = Predicted
@@ -64,40 +64,6 @@ func (r *run) useful(a *Answer, last, next int) {
 		a.GainIsNoise = true
 		r.doubt("the throughput of servers with the same count differed by up to %.0f %%, so more instances may be of use", 100*max(noise, r.repeatSpread()))
 	}
-}
-
-// round rounds predicted counts down to as many digits as the noise leaves: another analysis would
-// find other ones. Without a law the noise is not known, so that only what was run counts.
-func (r *run) round(fits int) {
-	for i := range r.result.Limits {
-		l := &r.result.Limits[i]
-		if l.Law == nil && l.Costs {
-			l.Instances = min(l.Instances, fits)
-		}
-		if l.Law == nil || !l.Costs || l.Law.PerInstance.Value <= 0 {
-			continue
-		}
-		likely := (l.Bytes() - l.Law.Base.Value) / l.Law.PerInstance.Value
-		l.Instances = max(roundDown(l.Instances, likely-float64(l.Instances)), min(l.Instances, fits))
-	}
-}
-
-// roundDown returns the largest multiple of 1, 2, 5, 10, 20, 50, ... that is not above n, where the
-// unit is not below the uncertainty.
-func roundDown(n int, uncertainty float64) int {
-	unit := 1
-	for step := 0; float64(unit) < uncertainty && 10*unit <= n; step++ {
-		unit = []int{2, 5, 10}[step%3] * pow10(step/3)
-	}
-	return n / unit * unit
-}
-
-func pow10(n int) int {
-	p := 1
-	for range n {
-		p *= 10
-	}
-	return p
 }
 
 // bound makes the number of instances that fit agree with those that were run.

@@ -44,7 +44,7 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 	if err := r.base(ctx); err != nil {
 		return fmt.Errorf("measure a server without models: %w", err)
 	}
-	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.lever, r.findUseful, r.verify} {
+	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.lever, r.findUseful, r.verify, r.narrow} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -228,23 +228,65 @@ func (r *run) repeat(ctx context.Context) error {
 	return nil
 }
 
-// far is how many times the largest measured count a prediction may be without one more server: the
-// farther the measured counts reach, the less noise there is in the prediction.
-const far = 4
+const (
+	// far is how many times the largest measured count a prediction may be without one more server:
+	// the farther the measured counts reach, the less noise there is in the prediction.
+	far = 4
+	// Predictions of more than veryFar times a further count are made from there. The factors are far
+	// apart, so that noise hardly changes what is measured: the first instances of a model may take
+	// more than later ones, which makes predictions from other counts differ.
+	veryFar = 16
+)
 
-// lever measures twice the largest count if memory is predicted to hold many more.
+// lever measures a larger count if memory is predicted to hold many more, and one four times as large
+// if it is predicted to hold very many more, and so on.
 func (r *run) lever(ctx context.Context) error {
-	levels := r.levels()
-	count, limited := r.memoryCount()
-	if len(levels) < 3 || !limited || count <= far*levels[len(levels)-1] {
-		return nil
+	for first := true; ; first = false {
+		levels := r.levels()
+		count, limited := r.memoryCount()
+		if len(levels) < 3 || !limited {
+			return nil
+		}
+		largest := levels[len(levels)-1]
+		k, needed := 2*largest, far*largest
+		if !first {
+			k = onScale(4 * largest) // so that it is no count between two steps
+			needed = veryFar * k
+		}
+		if count <= needed || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
+			return nil
+		}
+		a, err := r.add(ctx, k, "memory is predicted from there", r.last())
+		if err != nil || a.Failure != nil {
+			return stopped(err)
+		}
 	}
-	k := 2 * levels[len(levels)-1]
-	if r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
-		return nil
+}
+
+// narrowings is how often the largest count is measured again to narrow a prediction.
+const narrowings = 2
+
+// narrow measures the largest count again while the noise leaves more than one step of the scale as
+// the answer, and that answer is the one that counts.
+func (r *run) narrow(ctx context.Context) error {
+	for range narrowings {
+		levels := r.levels()
+		memory, limited := r.memoryCount()
+		if len(levels) < 3 || !limited || !r.straddles(memory) || r.MaxInstances > 0 && onScale(memory) >= r.MaxInstances {
+			return nil
+		}
+		if fits, fails := r.edge(); fails == fits+1 {
+			return nil // it was run
+		}
+		if useful, next := r.usefulBetween(); r.MinGain > 0 && next == useful+1 && useful < memory {
+			return nil
+		}
+		a, err := r.add(ctx, levels[len(levels)-1], "repeated for the noise", r.last())
+		if err != nil || a.Failure != nil {
+			return stopped(err)
+		}
 	}
-	_, err := r.add(ctx, k, "memory is predicted from there", r.last())
-	return stopped(err)
+	return nil
 }
 
 func stopped(err error) error {

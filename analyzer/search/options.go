@@ -35,8 +35,6 @@ type Options struct {
 	Passes    func(*trial.Measurement) bool
 	Violation func(*trial.Measurement) float64
 
-	// Fits reports whether a proposal is expected to fit the memory; nil: every one does.
-	Fits   func(trial.Proposal) bool
 	Notice func(string) // receives log lines
 
 	Sweep   sweep.Options

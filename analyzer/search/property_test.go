@@ -92,11 +92,6 @@ func checkSearch(t *testing.T, seed uint64, mode search.Mode) {
 	if r.IntN(2) == 0 {
 		o.Passes, o.Violation = p99Below(1 + 100*r.Float64())
 	}
-	fits := math.MaxInt
-	if r.IntN(2) == 0 {
-		fits = 10 + r.IntN(100)
-		o.Fits = func(p trial.Proposal) bool { return size(o.Space, p) <= fits }
-	}
 	memory := math.MaxInt // where loads begin to fail
 	if r.IntN(2) == 0 {
 		memory = 10 + r.IntN(100)
@@ -119,7 +114,6 @@ func checkSearch(t *testing.T, seed uint64, mode search.Mode) {
 		key := space.Key(p)
 		require.False(t, seen[key], "proposed twice: %s", key)
 		seen[key] = true
-		require.LessOrEqual(t, size(o.Space, p), fits, "known not to fit: %s", key)
 		checkLimits(t, o, p)
 		for _, f := range failedSizes {
 			require.False(t, covers(o.Space, p, f), "%s is larger than a configuration that failed", key)

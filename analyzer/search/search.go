@@ -41,7 +41,6 @@ func New(o Options) (*trials.Search, error) {
 	return trials.Start(trials.Options{
 		Judge:  trials.Judge{Compare: o.Compare, Passes: o.Passes, Violation: o.Violation},
 		Space:  o.Space,
-		Fits:   o.Fits,
 		Notice: o.Notice,
 	}, algorithm), nil
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -132,13 +133,29 @@ func (p *Profile) checkOutputRepository(c *problems) {
 			` You can also allow overriding of the output directory using the "--override-output-model-repository" flag.`, path)
 		return
 	}
-	// The folder will be deleted.
-	for _, needed := range []string{p.ModelRepository, p.Output.ExportPath, p.CheckpointDirectory, "."} {
+	// The folder will be deleted. What a profile makes again in it is no loss.
+	needed := []string{p.ModelRepository, "."}
+	if !holdsOnly(p.Output.ExportPath, "plots", "reports", "results", "perf_analyzer_error.log") {
+		needed = append(needed, p.Output.ExportPath)
+	}
+	if !holdsOnly(p.CheckpointDirectory) {
+		needed = append(needed, p.CheckpointDirectory)
+	}
+	for _, needed := range needed {
 		if needed != "" && within(needed, path) {
 			c.add("output_model_repository_path %q would be deleted, but %q is in it; name a folder of its own", path, needed)
 			return
 		}
 	}
+}
+
+// holdsOnly reports whether a folder has nothing but entries of some names, or does not exist.
+func holdsOnly(path string, names ...string) bool {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(names, e.Name()) })
 }
 
 // within reports whether a path is a folder or is in it.

@@ -6,31 +6,50 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// modelsValue is a list of models: names, a mapping of names to their options, or a list of both.
-type modelsValue struct{ to *[]Model }
+// listValue is a list of named things, such as models: names, a mapping of names to their options, or a
+// list of both.
+type listValue[T any] struct {
+	to   *[]T
+	make func(name string) T
+	name func(T) string
+	read func(f field) T // of a mapping's member
+}
 
-func (v modelsValue) Set(text string) error {
-	models := []Model{}
-	for _, name := range splitList(text) {
-		models = append(models, Model{Name: name})
+// modelsValue is a list of models.
+func modelsValue(to *[]Model) listValue[Model] {
+	return listValue[Model]{to, func(name string) Model { return Model{Name: name} }, func(m Model) string { return m.Name }, field.model}
+}
+
+// reportConfigsValue is a list of variants to report.
+func reportConfigsValue(to *[]ReportConfig) listValue[ReportConfig] {
+	return listValue[ReportConfig]{
+		to, func(name string) ReportConfig { return ReportConfig{Name: name} },
+		func(c ReportConfig) string { return c.Name }, field.reportConfig,
 	}
-	*v.to = models
+}
+
+func (v listValue[T]) Set(text string) error {
+	all := []T{}
+	for _, name := range splitList(text) {
+		all = append(all, v.make(name))
+	}
+	*v.to = all
 	return nil
 }
 
-func (v modelsValue) String() string {
+func (v listValue[T]) String() string {
 	names := []string{}
-	for _, m := range *v.to {
-		names = append(names, m.Name)
+	for _, one := range *v.to {
+		names = append(names, v.name(one))
 	}
 	return strings.Join(names, ",")
 }
-func (v modelsValue) Type() string { return "list" }
-func (v modelsValue) decode(f field) {
-	models := []Model{}
+func (v listValue[T]) Type() string { return "list" }
+func (v listValue[T]) decode(f field) {
+	all := []T{}
 	add := func(of field) {
 		for _, m := range of.members() {
-			models = append(models, m.model())
+			all = append(all, v.read(m))
 		}
 	}
 	switch f.node.Kind {
@@ -41,14 +60,14 @@ func (v modelsValue) decode(f field) {
 			if item.node.Kind == yaml.MappingNode {
 				add(item)
 			} else if name, ok := item.scalar(); ok {
-				models = append(models, Model{Name: strings.TrimSpace(name)})
+				all = append(all, v.make(strings.TrimSpace(name)))
 			}
 		}
 	default:
 		assign(f, v.Set)
 		return
 	}
-	*v.to = models
+	*v.to = all
 }
 
 // decoder is a value that files can set.
@@ -106,51 +125,11 @@ func (v parametersValue) decode(f field) {
 	})
 }
 
-// reportConfigsValue is a list of variants to report, in the forms of modelsValue.
-type reportConfigsValue struct{ to *[]ReportConfig }
-
-func (v reportConfigsValue) Set(text string) error {
-	configs := []ReportConfig{}
-	for _, name := range splitList(text) {
-		configs = append(configs, ReportConfig{Name: name})
+// reportConfig reads the options of one variant to report.
+func (f field) reportConfig() ReportConfig {
+	c := ReportConfig{Name: f.key}
+	if !isNull(f.node) && f.object() {
+		f.fill(map[string]bool{}, "", map[string]decoder{"plots": plotsValue{&c.Plots}})
 	}
-	*v.to = configs
-	return nil
-}
-
-func (v reportConfigsValue) String() string {
-	names := []string{}
-	for _, c := range *v.to {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, ",")
-}
-func (v reportConfigsValue) Type() string { return "list" }
-func (v reportConfigsValue) decode(f field) {
-	configs := []ReportConfig{}
-	add := func(of field) {
-		for _, m := range of.members() {
-			c := ReportConfig{Name: m.key}
-			if !isNull(m.node) && m.object() {
-				m.fill(map[string]bool{}, "", map[string]decoder{"plots": plotsValue{&c.Plots}})
-			}
-			configs = append(configs, c)
-		}
-	}
-	switch f.node.Kind {
-	case yaml.MappingNode:
-		add(f)
-	case yaml.SequenceNode:
-		for _, item := range f.items() {
-			if item.node.Kind == yaml.MappingNode {
-				add(item)
-			} else if name, ok := item.scalar(); ok {
-				configs = append(configs, ReportConfig{Name: strings.TrimSpace(name)})
-			}
-		}
-	default:
-		assign(f, v.Set)
-		return
-	}
-	*v.to = configs
+	return c
 }

@@ -579,4 +579,20 @@ func TestOutputRepositoryIsNotDeleted(t *testing.T) {
 	p, err := load(t, "", "--profile-models=a", "--model-repository=models", "--output-model-repository-path=new")
 	assert.NoError(t, err)
 	assert.NoDirExists(t, p.OutputModelRepository)
+
+	// What the profile makes again may be in the folder: Model Analyzer's own tests put it there.
+	inside := func() error {
+		_, err := load(t, "", "--profile-models=a", "--model-repository=models", "--override-output-model-repository",
+			"--output-model-repository-path=old", "--export-path=old/made", "--checkpoint-directory=old/checkpoints")
+		return err
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join("old", "made", "results"), 0o755))
+	assert.NoError(t, inside())
+	require.NoError(t, os.MkdirAll(filepath.Join("old", "checkpoints"), 0o755))
+	assert.NoError(t, inside())
+	require.NoError(t, os.WriteFile(filepath.Join("old", "checkpoints", "0.ckpt"), nil, 0o600))
+	assert.ErrorContains(t, inside(), `"old/checkpoints" is in it`, "measurements would be lost")
+	require.NoError(t, os.Remove(filepath.Join("old", "checkpoints", "0.ckpt")))
+	require.NoError(t, os.WriteFile(filepath.Join("old", "made", "thesis.md"), nil, 0o600))
+	assert.ErrorContains(t, inside(), `"old/made" is in it`)
 }

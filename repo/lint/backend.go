@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/modelconfig/requirement"
@@ -32,16 +33,10 @@ func (r *run) backend() {
 	if has == nil {
 		has = requirement.Backends()
 	}
-	_, found := requirement.Find(r.config, requirement.Search{
-		Has: func(name string) (bool, bool) {
-			return slices.Contains(has, name), slices.Contains(shippedPython, name)
-		},
-		Directory: r.options.BackendDirectory,
-		Model:     []string{r.Dir},
-	})
+	found := r.findBackend(has)
 	for _, f := range found {
 		if f.Path != "backend" {
-			r.addAll(found)
+			r.addAll([]modelconfig.Finding{f})
 			continue
 		}
 		if r.options.Backends == nil && slices.Contains(elsewhere, r.config.Backend) {
@@ -59,6 +54,28 @@ func (r *run) backend() {
 		}
 		r.add(repo.Rule{ID: f.Rule, Severity: repo.Error}, f.Path, f.Msg, f.Hint)
 	}
+}
+
+// findBackend returns what the first version says that does not find its backend: each may have a
+// library of its own.
+func (r *run) findBackend(has []string) (found []modelconfig.Finding) {
+	search := requirement.Search{
+		Has: func(name string) (bool, bool) {
+			return slices.Contains(has, name), slices.Contains(shippedPython, name)
+		},
+		Directory: r.options.BackendDirectory,
+		Model:     []string{r.Dir},
+	}
+	if len(r.served) == 0 {
+		_, found = requirement.Find(r.config, search)
+	}
+	for _, v := range r.served {
+		search.Model = []string{v.path, r.Dir}
+		if _, found = requirement.Find(r.config, search); len(found) > 0 {
+			break
+		}
+	}
+	return found
 }
 
 // requirements runs the checks of the backend and of the files that the configuration names.

@@ -56,15 +56,23 @@ func (r *run) missingModel(step int, known *peers) {
 		"ensemble %s contains models that are not available or ambiguous: %s", r.Name, name), hint)
 }
 
-// stepModel reports a composing model that does not load.
+// stepModel reports a composing model that does not load, in the words of the server.
 func (r *run) stepModel(step int, composing *run) {
 	why := composing.failed()
 	if why == "" {
 		return
 	}
-	r.add(ruleStepFails, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", step), fmt.Sprintf(
-		"ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", r.Name, composing.Name, composing.Name, why),
-		"correct that model first")
+	msg, hint := "", "correct that model first"
+	switch {
+	case composing.unread:
+		msg = fmt.Sprintf("ensemble %s contains models that are not available or ambiguous: %s", r.Name, composing.Name)
+		hint += ": " + why
+	case composing.isEnsemble():
+		msg = fmt.Sprintf("ensemble '%s' depends on '%s' which is not valid. Model '%s' failed with error: %s", r.Name, composing.Name, composing.Name, why)
+	default:
+		msg = fmt.Sprintf("ensemble '%s' depends on '%s' which has no loaded version. Model '%s' loading failed with error: %s", r.Name, composing.Name, composing.Name, why)
+	}
+	r.add(ruleStepFails, fmt.Sprintf("ensemble_scheduling.step[%d].model_name", step), msg, hint)
 }
 
 // stepVersion checks the version that a step names. A step without a version names version 0,

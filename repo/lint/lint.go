@@ -95,6 +95,8 @@ type run struct {
 	// weightless reports that a model file is not there.
 	weightless bool
 	compared   bool // the ensemble was compared with its composing models
+	// unread reports that the server does not even read the model: no ensemble finds it.
+	unread bool
 
 	written *modelconfig.Config // as written in the file
 	config  *modelconfig.Config // as a server completes it
@@ -109,6 +111,7 @@ type servedVersion struct {
 
 func (r *run) check() {
 	if !r.parse() {
+		r.unread = true
 		return
 	}
 	r.name()
@@ -116,6 +119,7 @@ func (r *run) check() {
 	r.agents()
 	known := r.detect()
 	r.config.Normalize()
+	r.unread = !known || len(r.config.Validate()) > 0 || r.config.Name != "" && r.config.CheckName(r.Name) != nil
 	r.misplaced()
 	r.files()
 	r.trees()

@@ -3,6 +3,7 @@ package lint_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -140,4 +141,18 @@ func TestWithoutWeights(t *testing.T) {
 	}.Write(dir))
 	require.Equal(t, []string{"TRN510 a", "TRN302 a", "TRN501 b", "TRN204 b"}, found(t, lint.Options{}, dir))
 	require.Equal(t, []string{"TRN519 ", "TRN302 a", "TRN204 b"}, found(t, lint.Options{NoWeights: true}, dir))
+}
+
+// A version may have the library of its backend.
+func TestLibraryInVersion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own := strings.Replace(identity, `"identity"`, `"own"`, 1)
+	require.NoError(t, linttest.Files{"m/config.pbtxt": own, "m/1/libtriton_own.so": "x", "m/2/": ""}.Write(dir))
+	require.Contains(t, found(t, lint.Options{}, dir), "TRN108 m", "version 2 is served, and version 1 is not")
+	own += " version_policy { all {} }"
+	require.NoError(t, linttest.Files{"m/config.pbtxt": own}.Write(dir))
+	require.Equal(t, []string{"TRN108 m"}, found(t, lint.Options{}, dir))
+	require.NoError(t, linttest.Files{"m/2/libtriton_own.so": "x"}.Write(dir))
+	require.Empty(t, found(t, lint.Options{}, dir))
 }

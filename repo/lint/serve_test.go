@@ -35,10 +35,15 @@ var (
 // ready; a model that is ready has none.
 func serve(ctx context.Context, t testing.TB, backends backend.Set, dir string) map[string]string {
 	t.Helper()
+	return serveLog(ctx, t, backends, dir, slog.New(slog.DiscardHandler))
+}
+
+func serveLog(ctx context.Context, t testing.TB, backends backend.Set, dir string, log *slog.Logger) map[string]string {
+	t.Helper()
 	pool := tensor.NewPool()
 	r := repository.New(repository.Options{
 		Options: model.Options{
-			Backends: backends, AutoComplete: true, CPUs: runtime.NumCPU(), Pool: pool, Log: slog.New(slog.DiscardHandler),
+			Backends: backends, AutoComplete: true, CPUs: runtime.NumCPU(), Pool: pool, Log: log,
 			BackendSettings: map[string]map[string]string{"python": {"python-executable": interpreter()}},
 		},
 		Paths: []string{dir}, LoadThreads: 4, ID: "triton", Version: "1",
@@ -50,11 +55,11 @@ func serve(ctx context.Context, t testing.TB, backends backend.Set, dir string) 
 	for _, m := range r.Index(false).GetModels() {
 		if m.GetState() == "READY" {
 			outcome[m.GetName()] = ""
-		} else if _, ok := outcome[m.GetName()]; !ok {
+		} else if _, ok := outcome[m.GetName()]; !ok && m.GetState() != "" {
 			outcome[m.GetName()] = m.GetState() + ": " + m.GetReason()
 		}
 	}
-	for _, s := range r.Status() { // an ensemble that does not fit its models has no versions in the index
+	for _, s := range r.Status() { // an ensemble that does not fit its models has no state in the index
 		if _, ok := outcome[s.ID.Name]; !ok {
 			outcome[s.ID.Name] = s.Reason
 		}

@@ -144,22 +144,15 @@ func TestEnds(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestMemory checks that the search stays below what fits, whether it is told so or finds out.
+// TestMemory checks that the search finds out what fits, and stays below it.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	size := func(p trial.Proposal) int {
 		k, b := model.Shape(p.Members[0].Patch)
 		return k * (10 + b)
 	}
-	env := trials.Options{Fits: func(p trial.Proposal) bool { return size(p) <= 60 }}
-	all, _ := run(t, defaults(model), Options{}, env, func(p trial.Proposal) *trial.Result {
-		require.LessOrEqual(t, size(p), 60)
-		return result(parallel4(p))
-	})
-	require.Greater(t, len(all), 4)
-
 	failed := 0
-	all, _ = run(t, defaults(model), Options{}, trials.Options{}, func(p trial.Proposal) *trial.Result {
+	all, _ := run(t, defaults(model), Options{}, trials.Options{}, func(p trial.Proposal) *trial.Result {
 		if size(p) > 60 {
 			failed++
 			return &trial.Result{Failure: &trial.Failure{Class: trial.OutOfGPUMemoryAtLoad}}

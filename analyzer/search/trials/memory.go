@@ -7,10 +7,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-var (
-	errPredicted = errors.New("not run: it is not expected to fit the memory")
-	errBeyond    = errors.New("not run: a smaller configuration ran out of memory")
-)
+var errBeyond = errors.New("not run: a smaller configuration ran out of memory")
 
 // limit is a trial that ran out of memory. Every trial that is at least as large does too.
 type limit struct {
@@ -69,9 +66,6 @@ func (t *Trials) refuse(p trial.Proposal) error {
 				return errBeyond
 			}
 		}
-	}
-	if t.Fits != nil && !t.Fits(p) {
-		return errPredicted
 	}
 	return nil
 }

@@ -27,9 +27,7 @@ type Judge struct {
 // Options are the environment of an algorithm.
 type Options struct {
 	Judge
-	Space space.Space
-	// Fits reports whether a proposal is expected to fit the memory; nil: everything does.
-	Fits   func(trial.Proposal) bool
+	Space  space.Space
 	Notice func(string) // receives log lines; may be nil
 }
 

@@ -143,25 +143,6 @@ func TestMemoryLimits(t *testing.T) {
 	}
 }
 
-func TestFits(t *testing.T) {
-	t.Parallel()
-	o := options()
-	o.Fits = func(p trial.Proposal) bool {
-		k, _ := model.Shape(p.Members[0].Patch)
-		return k < 3
-	}
-	var run *trial.Result
-	s := Start(o, func(t *Trials) string {
-		run, _ = t.Run(proposal(3, 1, 1))
-		t.Run(proposal(3, 1, 1))
-		return "done"
-	})
-	_, ok := s.Next(nil)
-	require.False(t, ok)
-	require.EqualError(t, run.Failure.Err, "not run: it is not expected to fit the memory")
-	require.Equal(t, "done; 1 proposals were not run because they do not fit the memory", s.Reason())
-}
-
 func TestBetter(t *testing.T) {
 	t.Parallel()
 	tr := &Trials{Options: options()}

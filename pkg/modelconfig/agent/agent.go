@@ -42,8 +42,8 @@ func RunOne(c *modelconfig.Config, i int, dir fs.FS) []modelconfig.Finding {
 	if Known(a.GetName()) {
 		r.checksum(path, a)
 	} else {
-		r.add(status.InvalidArg, path, "remove the agent, or give a server its library with --repoagent-directory",
-			"unable to find 'libtritonrepoagent_%s.so' for repo agent '%s': only the agent 'checksum' is part of this program", a.GetName(), a.GetName())
+		r.add(status.InvalidArg, path, "remove the agent, or give a server its library with --repoagent-directory: only the agent 'checksum' is part of this program",
+			"unable to find 'libtritonrepoagent_%s.so' for repo agent '%s'", a.GetName(), a.GetName())
 	}
 	return r.found
 }

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 			{status.InvalidArg, 4, "failed to open text file for read none: No such file or directory"},
 			{status.Unsupported, 5, "Unsupported checksum algorithm: SHA"},
 			{status.InvalidArg, 6, "failed to parse key: x"},
-			{status.InvalidArg, 10, "unable to find 'libtritonrepoagent_other.so' for repo agent 'other': only the agent 'checksum' is part of this program"},
+			{status.InvalidArg, 10, "unable to find 'libtritonrepoagent_other.so' for repo agent 'other'"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,28 +6,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRoundDown checks that noise does not show as digits: counts of analyses that differ by it are
+// TestScale checks that noise does not show as digits: counts of analyses that differ by it are mostly
 // the same.
-func TestRoundDown(t *testing.T) {
+func TestScale(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		n           int
-		uncertainty float64
-		want        int
-	}{
-		{7, 0, 7},
-		{122, 0.5, 122},
-		{124, 3, 120},
-		{122, 4.5, 120},
-		{225, 21, 200},
-		{225, 18, 220},
-		{7473, 900, 7000},
-		{3, 50, 3},
-		{0, 5, 0},
-		{12, 100, 12},
-		{128944, 40000, 120000},
+	for n, want := range map[int]int{
+		0: 0, 1: 1, 6: 6, 7: 6, 9: 8, 11: 10, 14: 12, 44: 40, 48: 40, 50: 50, 99: 80, 100: 100, 119: 100, 122: 120, 124: 120,
+		799: 600, 800: 800, 999: 800, 1000: 1000, 7473: 6000, 128944: 120000,
 	} {
-		require.Equal(t, c.want, roundDown(c.n, c.uncertainty), "%+v", c)
+		require.Equal(t, want, onScale(n), n)
+	}
+	last := 0
+	for n := range 20000 {
+		got := onScale(n)
+		require.LessOrEqual(t, got, n)
+		require.GreaterOrEqual(t, got, last)
+		require.GreaterOrEqual(t, 4*got, 3*n-4, "%d: a step is at most a third", n)
+		require.Equal(t, got, onScale(got))
+		last = got
 	}
 }
 
