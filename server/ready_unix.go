@@ -25,6 +25,8 @@ type readyReader struct {
 	n    int
 	err  error
 	long bool // the last read filled its buffer
+
+	announce nonblock.Announcer // of the reads after such
 }
 
 // newReadyReader returns nil for connections that are not sockets of the system.
@@ -67,7 +69,7 @@ func (r *readyReader) read(size int, pool mem.BufferPool) (*[]byte, int, error) 
 // tryRead reads once. It returns false if there is nothing to read yet.
 func (r *readyReader) tryRead(fd uintptr) bool {
 	r.buf = r.pool.Get(r.size)
-	if r.n, r.err = nonblock.Read(fd, *r.buf, r.long); r.err == nil {
+	if r.n, r.err = nonblock.Read(fd, *r.buf, r.long && r.announce.Call(r.size)); r.err == nil {
 		r.long = r.n == len(*r.buf)
 		return true
 	}

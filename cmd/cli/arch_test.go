@@ -95,7 +95,7 @@ var mayImport = map[string]string{
 	"server/frontend":             "pkg/inferencepb server/infer server/trace",
 	"server/adminjson":            "pkg/inferencepb pkg/tensor pkg/tritonjson",
 	"server/httpapi":              "server/access server/access/httpguard server/access/right server/adminjson pkg/routing server/http1 server/frontend server/infer server/shm server/trace server/restricted pkg/kserve pkg/kserve/rest pkg/inferencepb pkg/modelconfig pkg/tensor pkg/tritonjson server/readiness",
-	"server/grpcapi":              "server/access server/access/identity server/access/policy server/access/quota server/access/right server/frontend server/infer server/shm server/trace server/restricted pkg/deflate pkg/kserve pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor",
+	"server/grpcapi":              "server/access server/access/identity server/access/policy server/access/quota server/access/right server/frontend server/infer server/shm server/trace server/restricted pkg/deflate pkg/kserve pkg/kserve/rpc pkg/inferencepb pkg/modelconfig pkg/tensor pkg/nonblock",
 	"server/shm":                  "pkg/cuda pkg/kserve pkg/tensor",
 	"server/trace":                "server/infer pkg/kserve pkg/tensor pkg/tritonjson",
 	"server/restricted":           "",

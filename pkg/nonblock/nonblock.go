@@ -4,9 +4,10 @@
 // other processes costs the caller its place: a server that answers one short request after the
 // other spends a quarter of its time on that.
 //
-// The monitor also interrupts goroutines that compute for long, so messages that take long to
-// handle belong into announced calls: Conn.Read announces the calls after one that filled its
-// buffer, and Conn.Write those of more than Large bytes.
+// The monitor also interrupts goroutines that compute for long, and only if it is awake. So it is told
+// of some calls of long messages: Conn.Read announces the calls after one that filled its buffer,
+// and Conn.Write those of more than Large bytes that its Announcer chooses. Who reads long messages
+// otherwise, or computes for long after short ones, calls Announce before it begins.
 package nonblock
 
 import (
@@ -17,15 +18,16 @@ import (
 	"syscall"
 )
 
-// Large is the number of bytes above which a write is announced to the scheduler.
+// Large is the number of bytes above which a write is a part of a long message.
 const Large = 16 << 10
 
 // Conn reads and writes a connection or a pipe. One goroutine at a time may read, and one may
 // write. Deadlines and Close are those of the connection.
 type Conn struct {
-	raw     syscall.RawConn
-	in, out operation
-	long    bool // the last read filled its buffer
+	raw      syscall.RawConn
+	in, out  operation
+	long     bool      // the last read filled its buffer
+	announce Announcer // of writes
 }
 
 // operation is a read or a write that runs.
@@ -99,7 +101,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 
 func (c *Conn) tryWrite(fd uintptr) bool {
 	o := &c.out
-	announce := len(o.rest) > Large
+	announce := len(o.rest) > Large && c.announce.Call(len(o.rest))
 	for len(o.rest) > 0 {
 		n, err := Write(fd, o.rest, announce)
 		if err != nil {

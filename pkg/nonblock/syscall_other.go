@@ -7,3 +7,6 @@ package nonblock
 func quietRead(fd uintptr, b []byte) (int, error) { return announcedRead(fd, b) }
 
 func quietWrite(fd uintptr, b []byte) (int, error) { return announcedWrite(fd, b) }
+
+// Announce has nothing to do: all calls are announced.
+func Announce() {}

@@ -15,6 +15,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/nonblock"
 	"triton/server/infer"
 )
 
@@ -90,7 +91,16 @@ func (in *messageReader) next() error {
 		in.free()
 		return err
 	}
+	if in.takesLong(length) {
+		nonblock.Announce()
+	}
 	return in.decompress()
+}
+
+// takesLong reports whether decoding a message of n bytes that has arrived may take so long that it
+// has to be interrupted for others. Contents in the memory of their model are not decoded.
+func (in *messageReader) takesLong(n int) bool {
+	return in.header[0] != 0 || n > firstStep && in.arrived.Buffer == nil
 }
 
 // transportError converts an error of the transport to the status of a call.
