@@ -1,7 +1,5 @@
 package infer
 
-import "math"
-
 // Caller is on whose behalf requests are made. Queues divide their time between callers. All
 // requests of a caller have the same pointer.
 type Caller struct {
@@ -57,10 +55,12 @@ func (r *Request) ClassOf() Class {
 	return r.Caller.Class
 }
 
-// RowsOf returns the rows of a request to a model that was not checked yet: at least 1.
+// RowsOf returns the rows of a request to a model that was not checked yet: at least 1, and at most
+// those of a batch, as one with more is refused.
 func RowsOf(m Model, r *Request) int {
-	if m.Config().GetMaxBatchSize() < 1 || len(r.Inputs) == 0 || len(r.Inputs[0].Shape) == 0 {
+	largest := m.Config().GetMaxBatchSize()
+	if largest < 1 || len(r.Inputs) == 0 || len(r.Inputs[0].Shape) == 0 {
 		return 1
 	}
-	return int(min(max(r.Inputs[0].Shape[0], 1), math.MaxInt32))
+	return int(min(max(r.Inputs[0].Shape[0], 1), int64(largest)))
 }

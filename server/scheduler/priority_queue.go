@@ -92,6 +92,7 @@ func (q *PriorityQueue) Push(r *infer.Request, now int64) error {
 	q.arrivals++
 	if q.takesTurns(v, r) {
 		v.turns.push(r)
+		q.invalidateMemo(r)
 	} else {
 		q.append(v, r)
 	}

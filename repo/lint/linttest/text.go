@@ -63,7 +63,7 @@ func (m *mutation) directed(model string) {
 	keys := []string{
 		"intra_op_thread_count", "inter_op_thread_count", "execution_mode", "enable_mem_arena", "enable_mem_pattern", "session.x", "execute_delay_ms",
 		"instance_wise_delay_multiplier", "FORCE_CPU_ONLY_INPUT_TENSORS", "EXECUTION_ENV_PATH", "deadline_admission", "length_buckets", "length_bucket_inputs",
-		"max_queue_delay_target_p99_microseconds", "max_queue_delay_limit_microseconds", "python_nice", "python_threads", "max_length", "vocabulary",
+		"max_queue_delay_target_p99_microseconds", "max_queue_delay_limit_microseconds", "queue_shed_target_microseconds", "queue_shed_interval_microseconds", "python_nice", "python_threads", "max_length", "vocabulary",
 		"CUSTOM_FAIL_COUNT", "my_own", "cudnn_conv_algo_search", "gpu_mem_limit", "TRITON_BATCH_STRATEGY_PATH",
 	}
 	switch m.IntN(6) {

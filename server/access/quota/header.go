@@ -16,9 +16,9 @@ var units = [...]string{None: "", Requests: "", Rows: "", Bytes: `;qu="content-b
 // the quotas of a limit. It appends nothing for a limit without quotas.
 func AppendPolicy(b []byte, l *policy.Limit) []byte {
 	first := len(b)
-	window := int64(math.Ceil(l.Burst.Seconds()))
 	rate := func(q Quota, perSecond float64) {
 		if perSecond > 0 {
+			window := int64(math.Ceil(max(l.Burst.Seconds(), 1/perSecond))) // long enough for one
 			b = appendItem(b, first, q, "q", int64(math.Max(1, perSecond*float64(window))))
 			b = strconv.AppendInt(append(append(b, units[q]...), ";w="...), window, 10)
 		}

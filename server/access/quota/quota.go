@@ -111,10 +111,11 @@ func spend(full, now time.Duration, n, rate float64) time.Duration {
 	if rate == 0 {
 		return 0
 	}
-	return max(full, now) + duration(n/rate)
+	return min(max(full, now)+duration(n/rate), now+2*longest)
 }
 
-// longest bounds what a caller may owe: after that it has paid for everything.
+// longest bounds what one request may cost, and what a caller may owe beyond its burst, however many
+// requests are charged at once: after that it has paid for everything.
 const longest = time.Hour
 
 func duration(seconds float64) time.Duration {

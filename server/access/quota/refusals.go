@@ -32,7 +32,7 @@ func (c *refusals) count(a *account, q Quota) {
 	if c.n == nil {
 		c.names, c.n = map[string]bool{}, map[Refused]int64{}
 	}
-	name := a.name
+	name := strings.ToValidUTF8(a.name, "?") // here, so that no two counts have the same labels
 	switch {
 	case c.names[name]:
 	case len(c.names) < maxNames:

@@ -34,11 +34,24 @@ func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, queue *scheduler.P
 // without a memo.
 func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 	t.Parallel()
+	decisionsOfAWholeWalk(t, nil)
+}
+
+// TestDecisionsWithCallers is the same with callers that take turns.
+func TestDecisionsWithCallers(t *testing.T) {
+	t.Parallel()
+	decisionsOfAWholeWalk(t, []*infer.Caller{nil, {}, {Weight: 3}, {Class: infer.Interactive}, {Class: infer.Bulk}})
+}
+
+func decisionsOfAWholeWalk(t *testing.T, callers []*infer.Caller) {
+	t.Helper()
 	decisions := map[stats.CloseReason]int{}
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		cfg := randomConfig(r)
-		p, queue := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.RulesOf(cfg))
+		rules := scheduler.RulesOf(cfg)
+		rules.Fair = callers != nil
+		p, queue := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, rules)
 		delay := time.Duration(cfg.GetDynamicBatching().MaxQueueDelayMicroseconds) * time.Microsecond
 		now, waiting := int64(0), []*infer.Request(nil)
 		for step := range 200 {
@@ -46,6 +59,9 @@ func TestDecisionsAreThoseOfAWholeWalk(t *testing.T) {
 			switch op := r.IntN(12); {
 			case op < 7:
 				q := shaped(r)
+				if callers != nil {
+					q.Caller = callers[r.IntN(len(callers))]
+				}
 				if queue.Push(q, now) == nil {
 					waiting = append(waiting, q)
 				}
