@@ -3,6 +3,7 @@ package ui_test
 import (
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -18,13 +19,16 @@ func (broken) Key(string) bool      { panic("a defect") }
 
 // TestFullPanic: the terminal is usable after a panic of the view.
 func TestFullPanic(t *testing.T) {
-	terminal := uitest.New(40, 5)
-	_, err := terminal.Write([]byte("$ top\r\n"))
-	require.NoError(t, err)
-	in, keys := io.Pipe()
-	defer keys.Close()
-	go func() { _, _ = keys.Write([]byte("x")) }()
-	require.Error(t, ui.ShowFull(t.Context(), in, terminal, time.Hour, broken{}))
-	require.Contains(t, terminal.String(), "$ top")
-	require.NotContains(t, terminal.String(), "view")
+	synctest.Test(t, func(t *testing.T) {
+		terminal := uitest.New(40, 5)
+		_, err := terminal.Write([]byte("$ top\r\n"))
+		require.NoError(t, err)
+		in, keys := io.Pipe()
+		go func() { _, _ = keys.Write([]byte("x")) }()
+		require.Error(t, ui.ShowFull(t.Context(), in, terminal, time.Second, broken{}))
+		_ = keys.Close()
+		time.Sleep(time.Minute) // timers of the view
+		require.Contains(t, terminal.String(), "$ top")
+		require.NotContains(t, terminal.String(), "view")
+	})
 }
