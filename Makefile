@@ -165,7 +165,7 @@ generate: ## regenerate the protobuf code
 	[ -x build/protoc/bin/python ] || { $(PYTHON) -m venv build/protoc && build/protoc/bin/pip install -q grpcio-tools==1.76.0; }
 	GOBIN=$(abspath $(TOOLS)) go install $(PROTOC_GEN_GO)
 	GOBIN=$(abspath $(TOOLS)) go install $(PROTOC_GEN_GO_GRPC)
-	for d in pkg/inferencepb scaler/externalscalerpb; do cd $(CURDIR)/$$d && PATH=$(abspath $(TOOLS)):$$PATH $(abspath build/protoc)/bin/python -m grpc_tools.protoc -I. \
+	for d in pkg/inferencepb pkg/scaler/externalscalerpb; do cd $(CURDIR)/$$d && PATH=$(abspath $(TOOLS)):$$PATH $(abspath build/protoc)/bin/python -m grpc_tools.protoc -I. \
 	  --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative *.proto || exit 1; done
 
 FUZZTIME ?= 30s

@@ -5,6 +5,7 @@ package scrape
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -36,7 +37,7 @@ func (p *Page) Has(name string) bool {
 	return p != nil && len(p.families[name].GetMetric()) > 0
 }
 
-// Each calls do for each series of a counter, a gauge or a metric of unknown kind.
+// Each calls do for each series of a counter, a gauge or a metric of unknown kind, if it has a value.
 func (p *Page) Each(name string, do func(labels Labels, value float64)) {
 	if p == nil {
 		return
@@ -51,6 +52,9 @@ func (p *Page) Each(name string, do func(labels Labels, value float64)) {
 		case m.Untyped != nil: // a page without TYPE lines
 			v = m.GetUntyped().GetValue()
 		default:
+			continue
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) { // a server says so of what it cannot measure
 			continue
 		}
 		labels := make(Labels, len(m.GetLabel()))

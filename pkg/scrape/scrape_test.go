@@ -26,6 +26,9 @@ nv_inference_request_success{model="a",version="1"} 17
 triton_batch_size_bucket{le="+Inf"} 2
 triton_batch_size_sum 3
 triton_batch_size_count 2
+unmeasured{gpu="1"} NaN
+unmeasured{gpu="2"} +Inf
+unmeasured{gpu="3"} 2
 untyped 1.5`
 
 func TestPage(t *testing.T) {
@@ -39,6 +42,7 @@ func TestPage(t *testing.T) {
 	require.InDelta(t, 17, p.Sum("nv_inference_request_success", nil), 0)
 	require.InDelta(t, 1.5, p.Sum("untyped", nil), 0)
 	require.Zero(t, p.Sum("triton_batch_size", nil), "a histogram has no single value")
+	require.InDelta(t, 2, p.Sum("unmeasured", nil), 0, "NaN and Inf are no values")
 	require.True(t, p.Has("untyped"))
 	require.False(t, p.Has("absent"))
 	var none *Page

@@ -23,12 +23,13 @@ type Full interface {
 
 // ShowFull draws a view until one of its keys or the context ends it, again after each interval and
 // each key. What the terminal showed before is there again afterwards. Signals stay with the program.
+// A panic of the view is an error, so that the terminal is usable after it.
 func ShowFull(ctx context.Context, in io.Reader, to io.Writer, interval time.Duration, view Full) error {
 	out := newOutput(to)
 	width, height := out.size()
 	_, err := tea.NewProgram(&fullModel{view: view, interval: interval, width: width, height: height},
 		tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out.terminal()), tea.WithoutSignalHandler(),
-		tea.WithoutCatchPanics(), tea.WithWindowSize(width, height), tea.WithFPS(framesPerSecond)).Run()
+		tea.WithWindowSize(width, height), tea.WithFPS(framesPerSecond)).Run()
 	if ctx.Err() != nil {
 		err = nil
 	}

@@ -27,8 +27,8 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
+	"triton/pkg/scaler"
 	"triton/pkg/scrape"
-	"triton/scaler"
 )
 
 // maxMessage bounds a message of KEDA: a trigger is a few names and numbers.

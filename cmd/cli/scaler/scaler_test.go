@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"triton/cmd/cli/process"
-	"triton/scaler/externalscalerpb"
+	"triton/pkg/scaler/externalscalerpb"
 	"triton/server"
 	"triton/server/servertest"
 )

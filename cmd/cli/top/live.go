@@ -56,10 +56,10 @@ func (v *view) Draw(width, height int) string {
 	defer v.mu.Unlock()
 	parts := []ui.Part{{Text: v.head(width, time.Now())}, {Text: machineRow(width, &v.table.Machine), Spare: 2}}
 	if v.err != nil {
-		parts = append(parts, ui.Part{Text: v.colors.Bad(v.err.Error())})
+		parts = append(parts, ui.Part{Text: v.colors.Bad(printable(brief(v.err).Error()))})
 	}
 	for _, n := range v.table.Notes {
-		parts = append(parts, ui.Part{Text: v.colors.Warn(n), Spare: 3})
+		parts = append(parts, ui.Part{Text: v.colors.Warn(printable(n)), Spare: 3})
 	}
 	all := append([]Row{v.table.All}, v.table.Rows...)
 	shown, widths := layout(width, all)

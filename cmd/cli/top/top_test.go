@@ -312,3 +312,22 @@ func TestMistakes(t *testing.T) {
 		require.Contains(t, stderr, c.want)
 	}
 }
+
+// TestHostile: what a server calls itself and its models is not obeyed by the terminal.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	v := &view{sort: "model"}
+	s := &sample{at: time.Now(), server: "a\x1b]0;b\a", notes: []string{"c\x1b[2J"}, versions: map[version]*state{}}
+	s.of(version{"模型\x1b[31m\n", "1\u009b2J"})
+	v.show(s, nil)
+	v.err = errors.New("401: \x1b[2J\r\nwho")
+	drawn := v.Draw(100, 20)
+	var text strings.Builder
+	require.NoError(t, v.table.writeText(&text, "model", false))
+	for _, all := range []string{drawn, text.String()} {
+		require.Contains(t, all, "模型?[31m?")
+		for _, bad := range []string{"\x1b[2J", "\x1b[31m\n", "\x1b]", "\u009b", "\r"} {
+			require.NotContains(t, all, bad)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -13,6 +14,17 @@ import (
 
 // minName is the least width of the column of models; longer names are cut.
 const minName = 12
+
+// printable returns a text of the server, or of an error with its answer, without what a terminal would
+// obey.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
 
 // layout chooses the columns for a width and returns them with their widths.
 func layout(width int, rows []Row) ([]column, []int) {
@@ -23,7 +35,7 @@ func layout(width int, rows []Row) ([]column, []int) {
 		for i, c := range shown {
 			widths[i] = len(c.title) + 1 // and the mark of the sorted column
 			for k := range rows {
-				widths[i] = max(widths[i], ansi.StringWidth(c.text(&rows[k])))
+				widths[i] = max(widths[i], ansi.StringWidth(printable(c.text(&rows[k]))))
 			}
 			if i == 0 {
 				longest = widths[i]
@@ -49,7 +61,7 @@ func layout(width int, rows []Row) ([]column, []int) {
 func line(shown []column, widths []int, text func(c *column) string) string {
 	cells := make([]string, len(shown))
 	for i := range shown {
-		t := ansi.Truncate(text(&shown[i]), widths[i], "…")
+		t := ansi.Truncate(printable(text(&shown[i])), widths[i], "…")
 		pad := strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(t)))
 		if shown[i].align == ui.Right {
 			cells[i] = pad + t
@@ -105,17 +117,17 @@ func (t *Table) writeText(w io.Writer, by string, reverse bool) error {
 	for i, c := range shown {
 		widths[i] = len(c.title) + 1
 		for k := range rows {
-			widths[i] = max(widths[i], ansi.StringWidth(c.text(&rows[k])))
+			widths[i] = max(widths[i], ansi.StringWidth(printable(c.text(&rows[k]))))
 		}
 	}
 	text := ""
-	for _, s := range []string{t.Server, machineRow(1000, &t.Machine)} {
+	for _, s := range []string{printable(t.Server), machineRow(1000, &t.Machine)} {
 		if s != "" {
 			text += s + "\n"
 		}
 	}
 	for _, n := range t.Notes {
-		text += "note: " + n + "\n"
+		text += "note: " + printable(n) + "\n"
 	}
 	text += header(shown, widths, by, reverse) + "\n"
 	for k := range rows {
@@ -127,7 +139,7 @@ func (t *Table) writeText(w io.Writer, by string, reverse bool) error {
 
 // head returns the first row of the view.
 func (v *view) head(width int, now time.Time) string {
-	server := v.table.Server
+	server := printable(v.table.Server)
 	if server == "" {
 		server = "server"
 	}

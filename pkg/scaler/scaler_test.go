@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"triton/pkg/scaler/externalscalerpb"
 	"triton/pkg/scrape"
-	"triton/scaler/externalscalerpb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

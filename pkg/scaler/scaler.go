@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"triton/scaler/externalscalerpb"
+	"triton/pkg/scaler/externalscalerpb"
 )
 
 // Options configure a scaler.
