@@ -9,7 +9,7 @@ var steps = []int{1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80}
 // onScale returns the largest count of the scale that is not above n.
 func onScale(n int) int {
 	unit := 1
-	for n >= 100*unit {
+	for n/100 >= unit { // 100*unit may overflow
 		unit *= 10
 	}
 	best := 0

@@ -1,6 +1,7 @@
 package footprint
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,8 @@ func TestScale(t *testing.T) {
 	} {
 		require.Equal(t, want, onScale(n), n)
 	}
+	require.Equal(t, 8*int(1e18), onScale(math.MaxInt))
+	require.Zero(t, onScale(math.MinInt))
 	last := 0
 	for n := range 20000 {
 		got := onScale(n)

@@ -98,9 +98,13 @@ func (in *messageReader) next() error {
 }
 
 // takesLong reports whether decoding a message of n bytes that has arrived may take so long that it
-// has to be interrupted for others. Contents in the memory of their model are not decoded.
+// has to be interrupted for others. Contents in the memory of their model are not decoded, what is
+// around them is.
 func (in *messageReader) takesLong(n int) bool {
-	return in.header[0] != 0 || n > firstStep && in.arrived.Buffer == nil
+	if in.arrived.Buffer != nil {
+		n -= in.arrived.Buffer.Len()
+	}
+	return in.header[0] != 0 || n > firstStep
 }
 
 // transportError converts an error of the transport to the status of a call.
