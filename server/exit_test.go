@@ -61,7 +61,8 @@ func TestExitTimeoutIsReported(t *testing.T) {
 	require.ErrorContains(t, s.Wait(), "Exit timeout expired")
 }
 
-// TestKillWaitsForNoReceiver: a receiver of spans that does not answer does not delay Kill.
+// TestKillWaitsForNoReceiver: a receiver of spans that does not answer does not keep a server that was
+// killed. How long Shutdown waits is tested in package trace.
 func TestKillWaitsForNoReceiver(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
@@ -76,8 +77,6 @@ func TestKillWaitsForNoReceiver(t *testing.T) {
 	code, _, err := post(newClient(t), "http://"+s.HTTP+"/v2/models/m/infer", body)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, code)
-	begin := time.Now()
 	s.Kill()
 	require.ErrorIs(t, s.Wait(), server.ErrKilled)
-	require.Less(t, time.Since(begin), 4*time.Second)
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
@@ -226,6 +228,41 @@ func TestSettingsDuringShutdown(t *testing.T) {
 	require.Empty(t, ended)
 	close(exporter.released)
 	require.NoError(t, <-ended)
+}
+
+// silent is an exporter whose receiver answers only when it is released.
+type silent struct {
+	*tracetest.InMemoryExporter
+	released chan struct{}
+}
+
+func (s silent) ExportSpans(context.Context, []sdk.ReadOnlySpan) error {
+	<-s.released
+	return nil
+}
+
+// A receiver that does not answer delays Shutdown for a time, and less when nobody waits.
+func TestShutdownWithASilentReceiver(t *testing.T) {
+	t.Parallel()
+	for _, ended := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			tr, to, _ := openSpans(t, "rate=1")
+			released := make(chan struct{})
+			defer close(released) // the exporter outlives Shutdown
+			tr.spans.queue.SpanExporter = silent{to, released}
+			require.True(t, serve(tr, "m"))
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			want := exportTime
+			if ended {
+				cancel()
+				want = leastExportTime
+			}
+			begin := time.Now()
+			require.Error(t, tr.Shutdown(ctx))
+			require.Equal(t, want, time.Since(begin)) // the time of synctest
+		})
+	}
 }
 
 // What a backend notes becomes spans inside of the model's.
