@@ -93,18 +93,20 @@ func (d *DeviceStats) Observe(s Sample) {
 func (d *DeviceStats) addTo(c *Counters) {
 	c.Inferences += d.inferences.Load()
 	c.Executions += d.executions.Load()
+	computed := d.output.count.Load() // of all three parts, which clients expect to be equal
 	for _, d := range []struct {
-		sum *Count
-		own *Duration
+		sum   *Count
+		own   *Duration
+		count uint64
 	}{
-		{&c.Success, &d.success},
-		{&c.Fail, &d.fail},
-		{&c.Queue, &d.queue},
-		{&c.ComputeInput, &d.input},
-		{&c.ComputeInfer, &d.infer},
-		{&c.ComputeOutput, &d.output},
+		{&c.Success, &d.success, d.success.count.Load()},
+		{&c.Fail, &d.fail, d.fail.count.Load()},
+		{&c.Queue, &d.queue, d.queue.count.Load()},
+		{&c.ComputeInput, &d.input, computed},
+		{&c.ComputeInfer, &d.infer, computed},
+		{&c.ComputeOutput, &d.output, computed},
 	} {
-		d.sum.Count += d.own.count.Load()
+		d.sum.Count += d.count
 		d.sum.Ns += d.own.ns.Load()
 	}
 	for i := range c.Failures {
