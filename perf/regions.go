@@ -157,6 +157,11 @@ func (g *regions) itemSize(out data.Tensor) (uint64, error) {
 // add allocates and registers a region. Tensors whose names differ only in slashes get different
 // regions.
 func (g *regions) add(ctx context.Context, name string, size uint64) (*region, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := outlast(ctx, endTime)
+	defer cancel()
 	n := &region{name: g.space.Name(name)}
 	for i := 2; g.taken[n.name]; i++ {
 		n.name = g.space.Name(name + "_" + strconv.Itoa(i))
@@ -248,16 +253,25 @@ func (n *region) read(t *kserve.Tensor) ([]byte, error) {
 	return b[:end], nil
 }
 
-// unregisterTime bounds the end of the use of shared memory, also after an interrupt.
-const unregisterTime = 5 * time.Second
+// endTime bounds each call that an interrupt has to wait for.
+const endTime = 5 * time.Second
+
+// outlast returns a context that ends a while after ctx. A registration that is cut off may reach the server
+// after the call that unregisters the region.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(by, cancel)
+		context.AfterFunc(longer, func() { late.Stop() })
+	})
+	return longer, func() { stop(); cancel() }
+}
 
 // close unregisters and frees the regions.
 func (g *regions) close(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unregisterTime)
-	defer cancel()
 	unregister := g.target.UnregisterSystemMemory
 	if g.kind == CUDAMemory {
 		unregister = g.target.UnregisterCUDAMemory
@@ -265,10 +279,17 @@ func (g *regions) close(ctx context.Context) error {
 	var failed error
 	for _, n := range g.list {
 		if failed == nil { // a server that is away would make each call wait
-			failed = unregister(ctx, n.name)
+			failed = bounded(ctx, func(ctx context.Context) error { return unregister(ctx, n.name) })
 		}
 		failed = errors.Join(failed, n.block.Close())
 	}
 	g.list = nil
 	return failed
+}
+
+// bounded makes a call that does not end with ctx.
+func bounded(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	return call(ctx)
 }
