@@ -8,8 +8,8 @@ import (
 	"triton/server/backend"
 )
 
-// AutoComplete runs the model's auto_complete_config, if it may have one, in a process of
-// its own that ends with the call. Other models are imported for the first time by the load.
+// AutoComplete runs the model's auto_complete_config, if it has one, in a process of
+// its own that ends with the call.
 func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 	return b.complete(ctx, spec, nil)
 }
@@ -25,9 +25,6 @@ func (b *Backend) complete(ctx context.Context, spec backend.Spec, r *Runtime) (
 			err = failed
 		}
 	}()
-	if r == nil && !completes(m.program.file) {
-		return nil
-	}
 	c, err := m.start(ctx, spec.Name)
 	if err != nil {
 		return err
