@@ -1,4 +1,4 @@
-// Digest reads the output of a `go test` that failed and prints in at most a hundred lines what failed
+// Command digest reads the output of a `go test` that failed and prints in at most a hundred lines what failed
 // and why: each failed test with the first lines that it printed, each panic, data race and error of the
 // compiler. It is for logs of which one sees only the end.
 package main

@@ -24,9 +24,7 @@ type round struct {
 
 // read reads all replicas at the same time.
 func (o *Options) read(ctx context.Context, before *round) *round {
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
-	addresses, err := o.Replicas(ctx)
+	addresses, err := o.find(ctx)
 	if err != nil {
 		return &round{failed: fmt.Errorf("find the replicas: %w", err)}
 	}
@@ -47,11 +45,25 @@ func (o *Options) read(ctx context.Context, before *round) *round {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			p.now, p.err = o.Read(ctx, address)
+			p.now, p.err = o.readOne(ctx, address)
 		})
 	}
 	all.Wait()
 	return r
+}
+
+func (o *Options) find(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	return o.Replicas(ctx)
+}
+
+// readOne reads one replica. Its time starts when its turn comes, so that many silent replicas do not take the
+// time of those behind them.
+func (o *Options) readOne(ctx context.Context, address string) (*Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	return o.Read(ctx, address)
 }
 
 // err returns why nothing is known about the work: the replicas are not known, or none answers. No

@@ -92,7 +92,7 @@ class Server:
         self.process = subprocess.Popen(argv, stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})})
 
     def __enter__(self):
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while time.monotonic() < deadline and self.process.poll() is None:
             with contextlib.suppress(OSError):
                 if urllib.request.urlopen(f"http://{self.http}/v2/health/ready", timeout=2).status == 200:

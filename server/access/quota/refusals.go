@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func (c *refusals) count(a *account, q Quota) {
 	case len(c.names) < maxNames:
 		c.names[name] = true
 	default:
-		name = "other"
+		name = others
 	}
 	c.n[Refused{Principal: name, Class: a.Class, Quota: q}]++
 }
@@ -54,10 +55,7 @@ func (t *Table) Refused() []Refused {
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b Refused) int {
-		if d := strings.Compare(a.Principal, b.Principal); d != 0 {
-			return d
-		}
-		return int(a.Quota) - int(b.Quota)
+		return cmp.Or(strings.Compare(a.Principal, b.Principal), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Quota, b.Quota))
 	})
 	return all
 }

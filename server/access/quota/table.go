@@ -31,8 +31,9 @@ const (
 	minSweep = 1024
 	// maxAccounts is the number of accounts from which on further callers of a limit share one.
 	maxAccounts = 65536
-	// others is the name of that account; no principal is called so.
-	others = "others"
+	// others is the name of that account, and of the callers that are counted together: principals have a
+	// colon in their names.
+	others = "other"
 )
 
 // New returns an empty table. The clock is time.Now except in tests.
