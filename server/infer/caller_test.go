@@ -16,7 +16,9 @@ type sized struct {
 	largest int32
 }
 
-func (m sized) Config() *inferencepb.ModelConfig { return &inferencepb.ModelConfig{MaxBatchSize: m.largest} }
+func (m sized) Config() *inferencepb.ModelConfig {
+	return &inferencepb.ModelConfig{MaxBatchSize: m.largest}
+}
 
 // A request that no batch can hold is refused later: it costs its sender no more than a batch.
 func TestRowsOf(t *testing.T) {
