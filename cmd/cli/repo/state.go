@@ -180,10 +180,10 @@ func stateCommand(
 
 func (o *stateOptions) client() (*client.Client, error) {
 	headers := map[string]string{}
-	for _, h := range o.headers {
+	for i, h := range o.headers {
 		name, value, ok := strings.Cut(h, ":")
-		if !ok || name == "" {
-			return nil, fmt.Errorf("--header %q: use NAME:VALUE", h)
+		if !ok || name == "" { // its text may be a secret
+			return nil, fmt.Errorf("--header number %d has no name: use NAME:VALUE", i+1)
 		}
 		headers[name] = strings.TrimSpace(value)
 	}
