@@ -41,7 +41,7 @@ var mayImport = map[string]string{
 	"cmd/cli/doctor":              "analyzer/footprint/host cmd/cli/complete cmd/cli/devices cmd/cli/flags cmd/cli/library cmd/cli/output cmd/cli/process pkg/client pkg/gpu pkg/ui repo server/backend/onnx",
 	"cmd/cli/connect":             "cmd/cli/flags cmd/cli/process pkg/client pkg/scrape",
 	"cmd/cli/top":                 "cmd/cli/complete cmd/cli/connect cmd/cli/flags cmd/cli/output cmd/cli/process pkg/client pkg/scrape pkg/ui",
-	"cmd/cli/scaler":              "cmd/cli/connect cmd/cli/flags cmd/cli/process pkg/client pkg/scaler pkg/scrape",
+	"cmd/cli/scaler":              "cmd/cli/flags cmd/cli/process pkg/client pkg/scaler pkg/scrape",
 	"pkg/scaler":                  "pkg/scrape pkg/scaler/externalscalerpb",
 	"pkg/scaler/externalscalerpb": "",
 	"pkg/scrape":                  "",

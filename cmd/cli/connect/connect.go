@@ -50,7 +50,7 @@ func (s *Server) Close() {
 // Server returns the connection that the flags name. Nothing is sent yet.
 func (o *Options) Server() (*Server, error) {
 	address := flags.WithPort(cmp.Or(o.Address, "localhost"), "8000")
-	headers, err := Headers(o.Headers)
+	headers, err := flags.Headers(o.Headers)
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +87,4 @@ func metricsOf(address string) string {
 		host = strings.Trim(address, "[]")
 	}
 	return scheme + "://" + net.JoinHostPort(host, "8002")
-}
-
-// Headers parses headers of the form NAME:VALUE.
-func Headers(all []string) (map[string]string, error) {
-	pairs := map[string]string{}
-	for _, h := range all {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok || strings.TrimSpace(name) == "" {
-			return nil, process.UsageError("--header: a header without a colon; write NAME:VALUE") // its text may be a key
-		}
-		pairs[strings.TrimSpace(name)] = strings.TrimSpace(value)
-	}
-	return pairs, nil
 }

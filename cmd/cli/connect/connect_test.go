@@ -34,8 +34,8 @@ func TestMistakes(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{Options{Headers: []string{"hunter2"}}, "--header: a header without a colon"},
-		{Options{Headers: []string{" :hunter2"}}, "--header: a header without a colon"},
+		{Options{Headers: []string{"hunter2"}}, "--header number 1 is not NAME:VALUE"},
+		{Options{Headers: []string{" :hunter2"}}, "--header number 1 is not NAME:VALUE"},
 		{Options{Metrics: "ftp://u:hunter2@h"}, "--metrics-url: "},
 		{Options{Address: "ftp://h"}, "--url: "},
 	} {

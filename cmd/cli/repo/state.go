@@ -179,13 +179,9 @@ func stateCommand(
 }
 
 func (o *stateOptions) client() (*client.Client, error) {
-	headers := map[string]string{}
-	for i, h := range o.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok || name == "" { // its text may be a secret
-			return nil, fmt.Errorf("--header number %d has no name: use NAME:VALUE", i+1)
-		}
-		headers[name] = strings.TrimSpace(value)
+	headers, err := flags.Headers(o.headers)
+	if err != nil {
+		return nil, err
 	}
 	return client.New(client.Options{Address: flags.WithPort(o.server, "8000"), Headers: headers})
 }

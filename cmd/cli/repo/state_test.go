@@ -57,12 +57,12 @@ func TestState(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Regexp(t, `load +none .* failed to load 'none'`, out)
 	for want, args := range map[string][]string{
-		"takes 1 files, 0 were given":                   {"diff"},
-		"unknown form \"x\"":                            {"diff", file, "--output", "x"},
-		"--header number 2 has no name: use NAME:VALUE": {"export", "-H", "a:b", "-H", "x"},
-		"no such file":                                  {"apply", file + ".none"},
-		"the state has no \"models\"":                   {"apply", writeFile(t, "{}")},
-		"config is no object":                           {"diff", writeFile(t, `{"models":{"a":{"config":1}}}`)},
+		"takes 1 files, 0 were given":         {"diff"},
+		"unknown form \"x\"":                  {"diff", file, "--output", "x"},
+		"--header number 2 is not NAME:VALUE": {"export", "-H", "a:b", "-H", "x"},
+		"no such file":                        {"apply", file + ".none"},
+		"the state has no \"models\"":         {"apply", writeFile(t, "{}")},
+		"config is no object":                 {"diff", writeFile(t, `{"models":{"a":{"config":1}}}`)},
 	} {
 		code, _, errs := run(args...)
 		require.Equal(t, 2, code, args)

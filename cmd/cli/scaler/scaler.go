@@ -23,7 +23,6 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 
-	"triton/cmd/cli/connect"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
@@ -127,7 +126,7 @@ func (o *options) run(ctx context.Context, log *slog.Logger) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	headers, err := connect.Headers(o.headers)
+	headers, err := flags.Headers(o.headers)
 	if err != nil {
 		return err
 	}

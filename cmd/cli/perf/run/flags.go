@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"triton/cmd/cli/flags"
 	"triton/perf/offline"
@@ -67,13 +66,8 @@ func (o *options) finish() error {
 		o.run.Inputs = append(o.run.Inputs, rows.ParseFile(text))
 	}
 	o.run.MemoryBytes = int64(o.memory) << 20
-	o.client.Headers = map[string]string{}
-	for _, h := range o.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok || name == "" {
-			return fmt.Errorf("--header: %q is not NAME:VALUE", h)
-		}
-		o.client.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	if o.client.Headers, err = flags.Headers(o.headers); err != nil {
+		return err
 	}
 	port := "8000"
 	if o.client.Protocol == client.GRPC {

@@ -28,7 +28,7 @@ func TestUsageErrors(t *testing.T) {
 		"-m x --input a --output b --retries -1": "--retries: -1 is less than 0",
 		"-m x --input a --output b --concurrency -1":       "--concurrency: -1 is less than 0",
 		"-m x --input a --output b --memory 0":             "--memory: 0 MiB is less than 1",
-		"-m x --input a --output b -H x":                   "--header: \"x\" is not NAME:VALUE",
+		"-m x --input a --output b -H x":                   "--header number 1 is not NAME:VALUE",
 		"-m x --input a --output b --tls-ca-file /no/such": "root certificates: open /no/such",
 		"-m x word": "\"word\" belongs to no option",
 		"--no-such": "unknown flag: --no-such",

@@ -152,7 +152,7 @@ func TestCommands(t *testing.T) {
 		{"set", "name the model with -m MODEL", process.Usage},
 		{"get more", `unexpected argument "more"`, process.Usage},
 		{"promote -m chat", "'chat' has no canary", process.Failure},
-		{"get --header x", `--header: "x" is not NAME:VALUE`, process.Usage},
+		{"get --header x", `--header number 1 is not NAME:VALUE`, process.Usage},
 		{"get --output xml", "xml", process.Usage},
 		{"get --tls-ca-file absent.pem", "absent.pem", process.Failure},
 	} {

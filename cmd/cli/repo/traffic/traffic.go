@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,16 +43,11 @@ func (o *options) bind(f *flags.Set) {
 // connect returns a client of the server.
 func (o *options) connect() (*client.Client, error) {
 	o.client.Address = flags.WithPort(cmp.Or(o.client.Address, "localhost"), "8000")
-	o.client.Headers = map[string]string{}
-	for _, h := range o.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok || name == "" {
-			return nil, process.UsageError("--header: %q is not NAME:VALUE", h)
-		}
-		o.client.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	var err error
+	if o.client.Headers, err = flags.Headers(o.headers); err != nil {
+		return nil, err
 	}
 	if o.tls != (client.TLSFiles{}) {
-		var err error
 		if o.client.TLS, err = o.tls.Config(); err != nil {
 			return nil, err
 		}
