@@ -77,10 +77,10 @@ func TestLimitsOfTheModelCount(t *testing.T) {
 	require.Contains(t, text, ", 0")
 }
 
-// TestHostPolicyThatCannotBeApplied: the load fails, with Triton's text.
+// TestHostPolicyThatCannotBeApplied: the load fails. The texts are tested where they are made.
 func TestHostPolicyThatCannotBeApplied(t *testing.T) {
 	t.Parallel()
 	_, err := servertest.Try(t, servertest.Model("m", servertest.Identity("FP32", "1", 0)),
 		servertest.With(func(o *server.Options) { o.HostPolicies = hostpolicy.Policies{}.With("cpu", hostpolicy.Cores, "0") }))
-	require.Error(t, err)
+	require.ErrorContains(t, err, "failed to load all models")
 }
