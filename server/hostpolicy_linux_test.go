@@ -68,7 +68,7 @@ func TestBoundPython(t *testing.T) {
 func TestLimitsOfTheModelCount(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writePython(t, dir, "m", `instance_group { kind: KIND_CPU } parameters { key: "isolation_cpus" value { string_value: "0" } }`, lost)
+	writePython(t, dir, "m", `instance_group { kind: KIND_CPU } parameters { key: "python_cpus" value { string_value: "0" } }`, lost)
 	s := startPython(t, dir, servertest.With(func(o *server.Options) {
 		o.HostPolicies = hostpolicy.Policies{}.With("cpu", hostpolicy.Cores, "5000-5000")
 	}))

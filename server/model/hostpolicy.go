@@ -21,7 +21,7 @@ func (b *Builder) bind(all []backend.Placement, c *inferencepb.ModelConfig) {
 			warned[why] = true
 			b.opts.Log.Warn(fmt.Sprintf("model '%s': %s", c.GetName(), why))
 		}
-		all[i].HostPolicy = limitedTo(p, c)
+		all[i].HostPolicy = b.withoutOwn(p, c)
 	}
 	for i := range all {
 		if all[i].HostPolicy.Processors() == 0 {
@@ -47,11 +47,18 @@ func noEffect(p hostpolicy.Policy, group *inferencepb.ModelInstanceGroup) string
 	return ""
 }
 
-// limitedTo returns the policy of a model whose process may be limited to some processors: these
+// withoutOwn returns the policy of a model whose own process is limited to some processors: these
 // count, because the model itself names them.
-func limitedTo(p hostpolicy.Policy, c *inferencepb.ModelConfig) hostpolicy.Policy {
-	i, _ := extension.ReadIsolation(&modelconfig.Config{ModelConfig: c})
-	if i.Limits.CPUs != nil && p.Settings[hostpolicy.Cores] != "" {
+func (b *Builder) withoutOwn(p hostpolicy.Policy, c *inferencepb.ModelConfig) hostpolicy.Policy {
+	config := &modelconfig.Config{ModelConfig: c}
+	var own []int
+	if e, _ := extension.Read(config); e.Process != nil {
+		own = e.Process.CPUs
+	}
+	if i, _ := extension.ReadIsolation(config); b.isolates(i) {
+		own = append(own, i.Limits.CPUs...)
+	}
+	if len(own) > 0 && p.Settings[hostpolicy.Cores] != "" {
 		p.Settings = maps.Clone(p.Settings)
 		delete(p.Settings, hostpolicy.Cores)
 	}
