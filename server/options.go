@@ -19,6 +19,7 @@ import (
 	"triton/server/access/identity"
 	"triton/server/backend"
 	"triton/server/grpcapi"
+	"triton/server/hostpolicy"
 	"triton/server/infer"
 	"triton/server/model"
 	"triton/server/readiness"
@@ -62,6 +63,9 @@ type Options struct {
 	BackendSettings map[string]map[string]string
 	// BackendDirectory is searched for backends that are shared libraries.
 	BackendDirectory string
+
+	// HostPolicies are the --host-policy settings by the name of the policy.
+	HostPolicies hostpolicy.Policies
 
 	// Pool is the source of the memory of requests and responses; nil: private
 	// memory. Child processes can map the memory of a pool over tensor.Memfd.

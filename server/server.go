@@ -127,6 +127,7 @@ func New(o Options) (*Server, error) {
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
 			Isolation: s.isolation, Isolate: o.Isolation.All,
 			Phases: s.phases, Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
+			HostPolicies: o.HostPolicies,
 		},
 		Agents: agents.New(agents.Options{Directory: o.Agents.Directory, PreferLibrary: o.Agents.PreferLibrary, Log: o.Log}),
 		Paths:  o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,

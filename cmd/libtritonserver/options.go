@@ -110,7 +110,10 @@ var apply = map[string]func(o *server.Options, s *inprocess.Setting) error{
 		o.Metrics.Settings[s.Text[1]] = s.Text[2]
 		return nil
 	},
-	"host-policy":                  unused,
+	"host-policy": func(o *server.Options, s *inprocess.Setting) error {
+		o.HostPolicies = o.HostPolicies.With(s.Text[0], s.Text[1], s.Text[2])
+		return nil
+	},
 	"enable-peer-access":           unused,
 	"buffer-manager-thread-count":  unused,
 	"pinned-memory-pool-byte-size": unused,

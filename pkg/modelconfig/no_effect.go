@@ -21,7 +21,6 @@ func (c *Config) NoEffect() []Finding {
 	for i, g := range c.InstanceGroup {
 		path := fmt.Sprintf("instance_group[%d].", i)
 		v.unread(path+"secondary_devices", len(g.SecondaryDevices) > 0, onlyTensorRT)
-		v.unread(path+"host_policy", g.HostPolicy != "", "threads are not bound to processors or NUMA nodes")
 	}
 	v.noEffectOptimization(c.GetOptimization())
 	return v.found

@@ -20,16 +20,13 @@ graph { level: 1 } input_pinned_memory { enable: false } } `
 		"nothing set": {`backend: "onnxruntime" instance_group { count: 2 } `, nil},
 		"a model": {`cc_model_filenames { key: "7.5" value: "x" } instance_group { secondary_devices { } host_policy: "p" } ` + optimization, []string{
 			"instance_group[0].secondary_devices has no effect: only TensorRT models use it",
-			"instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes",
 			"optimization.priority has no effect: only TensorRT models use it",
 			"optimization.cuda has no effect: only TensorRT models use it",
 			"optimization.gather_kernel_buffer_threshold has no effect: inputs are gathered in memory of the host",
 			"optimization.eager_batching has no effect: only TensorRT models use it",
 		}},
-		"a model of TensorRT": {`backend: "tensorrt" ` + optimization, nil},
-		"sequences": {`sequence_batching { } instance_group { host_policy: "p" }`, []string{
-			"instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes",
-		}},
+		"a model of TensorRT":  {`backend: "tensorrt" ` + optimization, nil},
+		"sequences":            {`sequence_batching { } instance_group { host_policy: "p" }`, nil},
 		"a model of a backend": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" model_transaction_policy { decoupled: true }`, nil},
 		"an ensemble": {`runtime: "x" batch_input { } batch_output { } model_operations { } default_model_filename: "x" cc_model_filenames { key: "7.5" value: "x" }
 model_transaction_policy { decoupled: true } input { allow_ragged_batch: true optional: true } ensemble_scheduling { step { model_namespace: "x" } }`, []string{

@@ -12,6 +12,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 	"triton/server/backend/metric"
+	"triton/server/hostpolicy"
 	"triton/server/infer"
 )
 
@@ -54,8 +55,13 @@ type Placement struct {
 	// Group is the instance group of the instance.
 	Group *inferencepb.ModelInstanceGroup
 	// Instances is the number of instances of this model version on the same
-	// kind, so that a backend can divide threads among them.
+	// kind, so that a backend can divide threads among them. For an instance that is
+	// bound to processors it counts those with the same host policy.
 	Instances int
+	// HostPolicy binds the threads of the instance. NewInstance, Execute and Close are called
+	// on a thread that is bound. A backend binds the threads and processes that it starts on
+	// other goroutines.
+	HostPolicy hostpolicy.Policy
 }
 
 // Backend loads models of one kind. It is named as in config.pbtxt ("onnxruntime",

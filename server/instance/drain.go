@@ -52,8 +52,9 @@ func (g *Group) closeInstance(w *worker) (err error) {
 	w.instance = nil
 	w.instanceMu.Unlock()
 	if old != nil {
-		err = g.closeContained(w.at.Name, old.Close)
+		w.call(func() { err = g.closeContained(w.at.Name, old.Close) })
 	}
+	w.unbind()
 	w.reclaim()
 	return err
 }

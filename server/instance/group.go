@@ -13,6 +13,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
+	"triton/server/hostpolicy"
 	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -81,7 +82,9 @@ type worker struct {
 	slot       *scheduler.Slot // nil when it is passive
 	instance   backend.Instance
 	instanceMu sync.RWMutex // guards instance for readers on other goroutines
-	kept       keptRequests
+	// thread calls the instance; nil: any thread does.
+	thread *hostpolicy.Thread
+	kept   keptRequests
 	// warmingUp is set while warm-up samples run. Their batches are not counted by close
 	// reason, and observers do not see them.
 	warmingUp bool

@@ -130,8 +130,16 @@ func (g *Group) released(r *infer.Request) {
 	}
 }
 
-// execute calls the backend and turns a panic into an error.
-func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) (err error) {
+// execute calls the backend, on the thread of the instance if it is bound to one.
+func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) error {
+	if w.thread != nil {
+		return g.executeBound(ctx, w, b)
+	}
+	return g.executeHere(ctx, w, b)
+}
+
+// executeHere calls the backend and turns a panic into an error.
+func (g *Group) executeHere(ctx context.Context, w *worker, b *infer.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.opts.Log.Error("an instance panicked", "model", g.opts.Name, "version", g.opts.Version,

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"triton/pkg/status"
+	"triton/server/backend"
 	"triton/server/infer"
 )
 
@@ -51,15 +52,17 @@ func (g *Group) begin(w *worker) {
 	go g.serve(w)
 }
 
-// newInstance creates an instance; a panic of the backend becomes an error.
+// newInstance creates an instance and warms it up; a panic of the backend becomes an error.
 func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			g.opts.Log.Error("panic while making an instance", "instance", w.at.Name, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
-		}
-	}()
-	created, err := g.opts.Model.NewInstance(ctx, w.at)
+	defer g.containStart(w, &err)
+	if err := g.bind(ctx, w); err != nil {
+		return err
+	}
+	var created backend.Instance
+	w.call(func() {
+		defer g.containStart(w, &err)
+		created, err = g.opts.Model.NewInstance(ctx, w.at)
+	})
 	if err != nil {
 		return err // without the instance's name, as in Triton
 	}
@@ -77,6 +80,14 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 	return g.opts.WarmUp(ctx, w.slot.Index, w.at, func(all []*infer.Request) { g.runWarmUp(ctx, w, all) })
 }
 
+// containStart is deferred around code that starts an instance: a panic becomes an error.
+func (g *Group) containStart(w *worker, err *error) {
+	if p := recover(); p != nil {
+		g.opts.Log.Error("panic while making an instance", "instance", w.at.Name, "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
+	}
+}
+
 // runWarmUp runs warm-up requests in one batch.
 func (g *Group) runWarmUp(ctx context.Context, w *worker, all []*infer.Request) {
 	for _, r := range all {
@@ -85,6 +96,11 @@ func (g *Group) runWarmUp(ctx context.Context, w *worker, all []*infer.Request) 
 		w.slot.Batch.Add(r)
 	}
 	g.run(ctx, w, nil)
+}
+
+// labels mark the goroutines of an instance in profiles.
+func (g *Group) labels(w *worker) pprof.LabelSet {
+	return pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 }
 
 // ended records the end of the goroutine of an instance.
@@ -98,8 +114,7 @@ func (g *Group) ended() {
 // serve runs the batches of an instance, on the instance's own goroutine.
 func (g *Group) serve(w *worker) {
 	defer g.ended()
-	labels := pprof.Labels("model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
-	pprof.Do(g.batchContext, labels, func(ctx context.Context) {
+	pprof.Do(g.batchContext, g.labels(w), func(ctx context.Context) {
 		for again := true; again; again = g.restart(ctx, w) {
 			for g.source.Next(w.slot) {
 				g.run(ctx, w, nil)

@@ -20,6 +20,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/metric"
 	"triton/server/cache"
+	"triton/server/hostpolicy"
 	"triton/server/infer"
 	"triton/server/loadphase"
 	"triton/server/model/fingerprint"
@@ -48,6 +49,8 @@ type Options struct {
 	// GPU index; GPUUsage reads the share in use now.
 	GPULimits map[int]float64
 	GPUUsage  func(device int) (float64, error)
+	// HostPolicies bind the threads of instances.
+	HostPolicies hostpolicy.Policies
 	// Limiter limits the rate of the instances of all models; nil: there is no limit.
 	Limiter *ratelimit.Limiter
 	// Capability returns the CUDA compute capability of a GPU, such as "8.6"; empty when it is

@@ -26,11 +26,7 @@ func (b *Builder) isolate(chosen foundBackend, c *modelconfig.Config) (foundBack
 	if len(found) > 0 {
 		return chosen, c.First(found)
 	}
-	on := b.opts.Isolate
-	if i.Process != nil {
-		on = *i.Process
-	}
-	if _, owns := chosen.Backend.(processOwner); owns || !on {
+	if _, owns := chosen.Backend.(processOwner); owns || !b.isolates(i) {
 		return chosen, nil
 	}
 	if b.opts.Isolation == nil {
@@ -39,4 +35,12 @@ func (b *Builder) isolate(chosen foundBackend, c *modelconfig.Config) (foundBack
 	var err error
 	chosen.Backend, err = b.opts.Isolation.Wrap(cmp.Or(chosen.key, c.GetBackend()), i.Limits)
 	return chosen, err
+}
+
+// isolates reports whether a model is to run in a child process, unless its backend has its own.
+func (b *Builder) isolates(i extension.Isolation) bool {
+	if i.Process != nil {
+		return *i.Process
+	}
+	return b.opts.Isolate
 }

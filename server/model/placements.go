@@ -14,6 +14,7 @@ func (b *Builder) placements(c *inferencepb.ModelConfig) ([]backend.Placement, e
 	if err != nil {
 		return nil, err
 	}
+	b.bind(all, c)
 	for _, p := range all {
 		limit, limited := b.opts.GPULimits[p.Device]
 		if p.Kind != inferencepb.ModelInstanceGroup_KIND_GPU || !limited || b.opts.GPUUsage == nil {

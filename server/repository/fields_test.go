@@ -99,7 +99,7 @@ func TestRuntime(t *testing.T) {
 func TestNoEffectIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ config, want string }{
-		{plainModel + `instance_group { kind: KIND_CPU host_policy: "x" }`, "instance_group[0].host_policy has no effect: threads are not bound to processors or NUMA nodes"},
+		{plainModel + `instance_group { kind: KIND_CPU host_policy: "x" }`, "host policy 'x' has no effect: no --host-policy=x,<setting>=<value> is given"},
 		{overPlain + `runtime: "x"`, "runtime has no effect: an ensemble has no backend; set it for the composing models"},
 	} {
 		log, err := loadOne(t, test.config)

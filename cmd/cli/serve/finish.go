@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"triton/server/hostpolicy"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -187,9 +188,11 @@ func (o *options) finishMachine() error {
 		}
 	}
 	for _, v := range o.hostPolicies {
-		if set, _ := hostPolicy(v); set.key != "numa-node" && set.key != "cpu-cores" {
+		set, _ := hostPolicy(v)
+		if set.key != hostpolicy.Node && set.key != hostpolicy.Cores {
 			return buildError("setting host policy: Unsupported - Unsupported host policy setting '%s' is specified, supported settings are 'numa-node', 'cpu-cores'", set.key)
 		}
+		o.HostPolicies = o.HostPolicies.With(set.name, set.key, set.value)
 	}
 	return nil
 }

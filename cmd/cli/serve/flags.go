@@ -269,8 +269,7 @@ func (o *options) bindMachine(t *table) {
 	t.unused(listValue{new([]string), checkDeviceBytes}, "cuda-virtual-address-size", "<gpu>:<bytes>: size of the CUDA address space for implicit state. May be repeated.", noGPUPool)
 	t.value(floatValue{&o.MinComputeCapability}, "min-supported-compute-capability", "Minimum CUDA compute capability of a GPU that runs models.")
 	t.unused(ignoredInt(0), "buffer-manager-thread-count", "Number of threads that copy tensors.", "tensors are passed on by reference")
-	t.unused(listValue{&o.hostPolicies, checked(hostPolicy)}, "host-policy", "<policy>,numa-node=<value> or <policy>,cpu-cores=<value>. May be repeated.",
-		"threads are not bound to cores yet")
+	t.value(listValue{&o.hostPolicies, checked(hostPolicy)}, "host-policy", "<policy>,cpu-cores=<first>-<last>[,<first>-<last>...] or <policy>,numa-node=<node>: processors, or node of the memory, of the threads of the instances that have this host policy. Without host_policy in the instance group it is cpu, gpu_<device> or model. May be repeated.")
 	t.list(new([]string), o.addGPULimit, "model-load-gpu-limit",
 		"<gpu>:<fraction>: refuse to load a model while more than this fraction of the GPU's memory is in use. May be repeated.")
 

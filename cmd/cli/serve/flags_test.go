@@ -12,6 +12,7 @@ import (
 	"triton/cmd/cli/process"
 	"triton/server"
 	"triton/server/grpcapi"
+	"triton/server/hostpolicy"
 	"triton/server/repository"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -86,6 +87,11 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"--metrics-interval-ms 12.9", func(o all) any { return o.Metrics.Interval }, 12 * time.Millisecond},
 		{"--metrics-config a=1 --metrics-config b=2=3 --metrics-config a=4", func(o all) any { return o.Metrics.Settings }, map[string]string{"a": "4", "b": "2=3"}},
 		{"--allow-client-shm true", func(o all) any { return o.ClientSharedMemory }, true},
+		{
+			"--host-policy p,cpu-cores=0-1 --host-policy p,numa-node=1 --host-policy p,cpu-cores=2-3,5-5",
+			func(o all) any { return o.HostPolicies },
+			hostpolicy.Policies{"p": {"cpu-cores": "2-3,5-5", "numa-node": "1"}},
+		},
 		{"--backend-config a,b=c --backend-config d=e=f", func(o all) any { return o.BackendSettings }, map[string]map[string]string{"a": {"b": "c"}, "": {"d": "e=f"}}},
 		{"--sagemaker-safe-port-range 1-9000 --sagemaker-port 1", func(o all) any { return *o.SageMaker.SafePorts }, [2]int{1, 9000}},
 		{

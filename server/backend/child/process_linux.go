@@ -59,8 +59,14 @@ func Start(s Spec) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	events := stream{from: event, read: func() { p.readEvents(s.Event, s.Panicked) }}
 	started := make(chan error)
-	go p.supervise(cmd, started, out, errs, events)
-	if err := <-started; err != nil {
+	begin := s.Go
+	if begin == nil {
+		begin = func(f func()) error { go f(); return nil }
+	}
+	if err = begin(func() { p.supervise(cmd, started, out, errs, events) }); err == nil {
+		err = <-started
+	}
+	if err != nil {
 		return nil, errors.Join(err, control.Close(), event.Close(), out.from.Close(), errs.from.Close())
 	}
 	return p, nil

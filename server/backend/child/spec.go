@@ -30,6 +30,9 @@ type Spec struct {
 	// error, such as ErrFrame, there are no more calls, and the child is killed. Nil: the
 	// frames are dropped.
 	Event func(*Process, Frame) error
+	// Go calls a function on a new goroutine, on a thread whose processors and memory policy
+	// the child shall have; nil: those of the caller's process.
+	Go func(func()) error
 	// Panicked gets the value of a panic of Event, on the goroutine that has panicked; the
 	// child is killed. Nil: the value is dropped.
 	Panicked func(any)

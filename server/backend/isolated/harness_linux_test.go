@@ -24,6 +24,7 @@ import (
 	"triton/server/backend/isolated"
 	"triton/server/backend/isolated/host"
 	"triton/server/backend/onnx"
+	"triton/server/hostpolicy"
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
@@ -50,6 +51,7 @@ func backends() backend.Set {
 		"identity": builtin.Identity{}, "repeat": builtin.Repeat{}, "fault": builtin.Fault{},
 		"onnxruntime": onnx.New(search()),
 	}
+	all["whereabouts"] = whereabouts{}
 	maps.Copy(all, mortals)
 	return all
 }
@@ -67,6 +69,7 @@ type rig struct {
 	limits    extension.Process
 	instances int
 	dir, file string
+	policy    hostpolicy.Policy
 	log       *logged
 	stats     *stats.Model
 	model     backend.Model
@@ -146,6 +149,7 @@ func (x *rig) start() *rig {
 	for i := range x.instances {
 		places = append(places, backend.Placement{
 			Name: fmt.Sprintf("m_%d", i), Kind: inferencepb.ModelInstanceGroup_KIND_CPU, Instances: x.instances, Group: &inferencepb.ModelInstanceGroup{},
+			HostPolicy: x.policy,
 		})
 	}
 	x.group = instance.New(instance.Options{

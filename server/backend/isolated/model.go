@@ -94,6 +94,7 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 	}
 	place, err := json.Marshal(wire.Placement{
 		Name: at.Name, Kind: int32(at.Kind), Device: at.Device, Group: group, Instances: at.Instances,
+		HostPolicy: at.HostPolicy,
 	})
 	if err != nil {
 		return nil, err

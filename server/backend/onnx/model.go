@@ -93,7 +93,7 @@ func (m *model) NewInstance(_ context.Context, at backend.Placement) (backend.In
 // session returns the session for an instance and the function that releases it.
 func (m *model) session(at backend.Placement) (*session, func(), error) {
 	if at.Kind != inferencepb.ModelInstanceGroup_KIND_GPU {
-		return m.joinCPU(at.Instances)
+		return m.joinCPU(at)
 	}
 	s, err := m.openGPU(at.Device)
 	if err != nil {
@@ -102,20 +102,33 @@ func (m *model) session(at backend.Placement) (*session, func(), error) {
 	return s, s.close, nil
 }
 
-func (m *model) joinCPU(instances int) (*session, func(), error) {
+// joinCPU returns a session that instances share. Instances with another host policy have a session
+// of their own, because the threads of a session are bound as the thread that opens it.
+func (m *model) joinCPU(at backend.Placement) (*session, func(), error) {
 	o, err := parseOptions(m.spec, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	var t threads // a process-wide pool needs one plan only
 	if !m.library.globalPool {
-		t = planThreads(m.spec.CPUs, instances, o)
+		t = planThreads(processors(m.spec.CPUs, at), at.Instances, o)
+		if at.HostPolicy.Binds() {
+			t.policy = at.HostPolicy.Name
+		}
 	}
 	s, leave, fresh, err := m.cpu.join(t, func() (*session, error) { return m.open(o, t) })
 	if fresh {
-		m.logThreads(t, instances)
+		m.logThreads(t, at)
 	}
 	return s, leave, err
+}
+
+// processors returns how many processors the instances of a session may use.
+func processors(all int, at backend.Placement) int {
+	if n := at.HostPolicy.Processors(); n > 0 {
+		return min(all, n)
+	}
+	return all
 }
 
 func (m *model) openGPU(device int) (*session, error) {
@@ -178,13 +191,13 @@ func (m *model) openFile(path string, o *options, t threads) (*session, error) {
 	return s, nil
 }
 
-func (m *model) logThreads(t threads, instances int) {
+func (m *model) logThreads(t threads, at backend.Placement) {
 	if m.library.globalPool {
 		m.spec.Log.Info("threads: the process-wide pool", "model", m.spec.Name, "version", m.spec.Version)
 		return
 	}
-	m.spec.Log.Info("threads", "model", m.spec.Name, "version", m.spec.Version, "instances", instances,
-		"cpus", m.spec.CPUs, "pool", t.intra, "inter_op", t.inter, "spinning", t.spin, "by", t.why)
+	m.spec.Log.Info("threads", "model", m.spec.Name, "version", m.spec.Version, "instances", at.Instances,
+		"cpus", processors(m.spec.CPUs, at), "pool", t.intra, "inter_op", t.inter, "spinning", t.spin, "by", t.why)
 }
 
 // Memory returns the memory of the shared sessions. The memory of a GPU is reported by

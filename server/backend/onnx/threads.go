@@ -4,6 +4,7 @@ package onnx
 type threads struct {
 	intra, inter int
 	spin         bool
+	policy       string // the host policy that binds them; empty: none
 	why          string // for the log
 }
 

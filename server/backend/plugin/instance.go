@@ -16,6 +16,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/backend"
+	"triton/server/hostpolicy"
 	"triton/server/infer"
 )
 
@@ -25,8 +26,8 @@ type instance struct {
 	c     *C.TRITONBACKEND_ModelInstance
 	h     handle
 
-	thread *thread // nil: any
-	owned  bool    // thread is of this instance
+	thread *hostpolicy.Thread // nil: the caller's
+	owned  bool               // thread is of this instance
 
 	// Of the execution that runs.
 	requests []*C.TRITONBACKEND_Request // in C
@@ -52,13 +53,19 @@ var (
 // newInstance makes an instance and lets the backend initialize it.
 func newInstance(m *model, at backend.Placement) (*instance, error) {
 	in := &instance{model: m, kept: map[*slot]struct{}{}}
-	policy, err := hostPolicy(at)
+	policy, err := hostPolicy(at.HostPolicy)
 	if err != nil {
+		return nil, err
+	}
+	if in.thread, in.owned, err = m.threads.assign(at); err != nil {
 		return nil, err
 	}
 	c := allocate[C.TRITONBACKEND_ModelInstance]()
 	in.c = c
 	if c.host_policy, err = message(policy); err != nil {
+		if in.owned {
+			in.thread.Close()
+		}
 		C.free(unsafe.Pointer(c))
 		return nil, err
 	}
@@ -69,7 +76,6 @@ func newInstance(m *model, at backend.Placement) (*instance, error) {
 	c.passive = C.bool(at.Group.GetPassive())
 	c.profiles = names(at.Group.GetProfile())
 	in.setSecondary(at.Group)
-	in.thread, in.owned = m.threads.assign(place{at.Kind, at.Device})
 	in.call = func() {
 		in.failure = C.trt_execute(m.lib.execute, in.c, unsafe.SliceData(in.requests), C.uint32_t(len(in.slots)))
 	}
@@ -100,19 +106,12 @@ func (in *instance) setSecondary(g *inferencepb.ModelInstanceGroup) {
 
 // hostPolicy returns the message about the host policy: one member, named like the policy,
 // with its settings.
-func hostPolicy(at backend.Placement) ([]byte, error) {
-	name := at.Group.GetHostPolicy()
-	if name == "" {
-		switch at.Kind {
-		case inferencepb.ModelInstanceGroup_KIND_GPU:
-			name = fmt.Sprintf("gpu_%d", at.Device)
-		case inferencepb.ModelInstanceGroup_KIND_MODEL:
-			name = "model"
-		default:
-			name = "cpu"
-		}
+func hostPolicy(p hostpolicy.Policy) ([]byte, error) {
+	settings := p.Settings
+	if settings == nil {
+		settings = map[string]string{}
 	}
-	return json.Marshal(map[string]map[string]string{name: {}})
+	return json.Marshal(map[string]map[string]string{p.Name: settings})
 }
 
 // Execute runs a batch.
@@ -122,7 +121,7 @@ func (in *instance) Execute(_ context.Context, b *infer.Batch) error {
 	}
 	begin := infer.Now()
 	if in.thread != nil {
-		in.thread.do(in.call)
+		in.thread.Do(in.call)
 	} else {
 		in.call()
 	}
@@ -214,7 +213,7 @@ func (in *instance) Close() error {
 		err = take(C.trt_call_instance(f, in.c))
 	}
 	if in.owned {
-		in.thread.close()
+		in.thread.Close()
 	}
 	in.free()
 	if err != nil {

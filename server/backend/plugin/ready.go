@@ -93,7 +93,7 @@ func (r *readiness) close() bool {
 func (in *instance) leave() error {
 	in.model.left.Store(true)
 	if in.owned {
-		in.thread.close()
+		in.thread.Close()
 	}
 	return status.New(status.Internal, "the readiness check of instance '%s' has not returned within %s; the instance is not finalized, and its memory is not freed, because the backend still uses it",
 		C.GoString(in.c.name), readyLimit)

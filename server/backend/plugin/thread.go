@@ -7,11 +7,12 @@ import "C"
 
 import (
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 
 	"triton/pkg/inferencepb"
+	"triton/server/backend"
+	"triton/server/hostpolicy"
 )
 
 // anyThread are the backends whose executions need no thread of their own: they keep nothing
@@ -27,12 +28,13 @@ type threads struct {
 	own    bool // instances have threads
 	shared bool // instances of a device have one thread
 	mu     sync.Mutex
-	device map[place]*thread
+	device map[place]*hostpolicy.Thread
 }
 
 type place struct {
 	kind   inferencepb.ModelInstanceGroup_Kind
 	device int
+	policy string
 }
 
 // init decides where executions run. Sequence models never share a thread, as in Triton.
@@ -55,30 +57,44 @@ func (t *threads) init(m *model) {
 	t.shared = true
 }
 
-// assign returns the thread of an instance; nil: any thread.
-func (t *threads) assign(at place) (th *thread, owned bool) {
+// assign returns the thread of an instance; nil: the caller's. An instance with a host policy is
+// always called on one bound thread.
+func (t *threads) assign(at backend.Placement) (th *hostpolicy.Thread, owned bool, err error) {
 	switch {
 	case t.shared:
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.device == nil {
-			t.device = map[place]*thread{}
-		}
-		if t.device[at] == nil {
-			t.device[at] = newThread()
-		}
-		return t.device[at], false
-	case t.own:
-		return newThread(), true
+		th, err = t.share(at)
+		return th, false, err
+	case t.own && !at.HostPolicy.Binds():
+		th, err = hostpolicy.Policy{}.Start()
+		return th, err == nil, err
 	}
-	return nil, false
+	return nil, false, nil
+}
+
+// share returns the thread of the instances of a device with a host policy.
+func (t *threads) share(at backend.Placement) (*hostpolicy.Thread, error) {
+	key := place{at.Kind, at.Device, at.HostPolicy.Name}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.device[key] != nil {
+		return t.device[key], nil
+	}
+	th, err := at.HostPolicy.Start()
+	if err != nil {
+		return nil, err
+	}
+	if t.device == nil {
+		t.device = map[place]*hostpolicy.Thread{}
+	}
+	t.device[key] = th
+	return th, nil
 }
 
 func (t *threads) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, th := range t.device {
-		th.close()
+		th.Close()
 	}
 	t.device = nil
 }
@@ -91,32 +107,3 @@ func (m *model) parallel() bool {
 	}
 	return m.lib.parallel
 }
-
-// thread is one thread of the system that calls functions one after the other.
-type thread struct {
-	mu   sync.Mutex // held by a call
-	work chan func()
-	done chan struct{}
-}
-
-func newThread() *thread {
-	t := &thread{work: make(chan func()), done: make(chan struct{})}
-	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
-		for f := range t.work {
-			f()
-			t.done <- struct{}{}
-		}
-	}()
-	return t
-}
-
-// do calls f on the thread and waits for it.
-func (t *thread) do(f func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.work <- f
-	<-t.done
-}
-
-func (t *thread) close() { close(t.work) }

@@ -6,6 +6,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
+	"triton/server/hostpolicy"
 )
 
 // AutoComplete runs the model's auto_complete_config, if it has one, in a process of
@@ -25,7 +26,7 @@ func (b *Backend) complete(ctx context.Context, spec backend.Spec, r *Runtime) (
 			err = failed
 		}
 	}()
-	c, err := m.start(ctx, spec.Name)
+	c, err := m.start(ctx, spec.Name, hostpolicy.Policy{})
 	if err != nil {
 		return err
 	}

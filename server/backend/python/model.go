@@ -74,7 +74,7 @@ func (m *model) info() modelInfo {
 
 // NewInstance starts a child that imports model.py and runs initialize.
 func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.Instance, error) {
-	c, err := m.start(ctx, at.Name)
+	c, err := m.start(ctx, at.Name, at.HostPolicy)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/backend/child"
+	"triton/server/hostpolicy"
 )
 
 // process is a running child: its channels, its hello and its events.
@@ -26,16 +27,20 @@ type process struct {
 }
 
 // start starts a child and waits until it can import models.
-func (m *model) start(ctx context.Context, name string) (*process, error) {
+func (m *model) start(ctx context.Context, name string, policy hostpolicy.Policy) (*process, error) {
 	e := newEvents(ctx, m, name)
 	args := []string{"-u", m.runtime + string(os.PathSeparator) + "runner.py"}
 	if m.limits != "" {
 		args = append(args, m.limits)
 	}
-	p, err := child.Start(child.Spec{
+	s := child.Spec{
 		Path: m.environment.Interpreter, Args: args, Env: m.environment.Env,
 		Files: []*os.File{m.memory.file}, Line: e.log.line, Event: e.handle, Panicked: e.panicked,
-	})
+	}
+	if policy.Binds() {
+		s.Go = policy.Go
+	}
+	p, err := child.Start(s)
 	if err != nil {
 		return nil, status.New(status.Internal, "Launch stub process failed for %s: %w", m.spec.Name, err)
 	}

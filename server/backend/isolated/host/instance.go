@@ -27,6 +27,7 @@ type instance struct {
 	number  uint32
 	name    string
 	backend backend.Instance
+	thread  thread
 	frames  chan []byte // a batch; has room for one
 	done    chan struct{}
 	stop    chan struct{} // closed by close
@@ -41,8 +42,8 @@ type instance struct {
 	}
 }
 
-func newInstance(h *host, number uint32, name string, b backend.Instance) *instance {
-	in := &instance{host: h, number: number, name: name, backend: b, frames: make(chan []byte, 1), done: make(chan struct{}), stop: make(chan struct{})}
+func newInstance(h *host, number uint32, name string, b backend.Instance, t thread) *instance {
+	in := &instance{host: h, number: number, name: name, backend: b, thread: t, frames: make(chan []byte, 1), done: make(chan struct{}), stop: make(chan struct{})}
 	go in.serve()
 	if n, ok := b.(backend.BreakNotifier); ok {
 		go in.watch(n)
@@ -79,10 +80,14 @@ func (in *instance) interrupt() {
 }
 
 // close waits for the batch that runs and closes the backend's instance.
-func (in *instance) close() error {
+func (in *instance) close() (err error) {
 	close(in.stop)
 	<-in.done
-	return in.backend.Close()
+	in.thread.call(func() {
+		_, err = contained(in.host.log, func() (struct{}, error) { return struct{}{}, in.backend.Close() })
+	})
+	in.thread.close()
+	return err
 }
 
 // watch reports a break.
@@ -143,8 +148,22 @@ func (in *instance) run(r *child.Reader) {
 	in.all = in.all[:0]
 }
 
-// execute calls the backend. A panic breaks the instance.
-func (in *instance) execute(ctx context.Context, b *infer.Batch) (err error) {
+// execute calls the backend, on the thread of the instance if it is bound to one.
+func (in *instance) execute(ctx context.Context, b *infer.Batch) error {
+	if in.thread.bound != nil {
+		return in.executeBound(ctx, b)
+	}
+	return in.executeHere(ctx, b)
+}
+
+// executeBound is a function of its own because the result moves to the heap.
+func (in *instance) executeBound(ctx context.Context, b *infer.Batch) (err error) {
+	in.thread.call(func() { err = in.executeHere(ctx, b) })
+	return err
+}
+
+// executeHere calls the backend. A panic breaks the instance.
+func (in *instance) executeHere(ctx context.Context, b *infer.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			logPanic(in.host.log, "an instance of an isolated model", p)

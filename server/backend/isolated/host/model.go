@@ -120,16 +120,27 @@ func (h *host) newInstance(body []byte) ([]byte, error) {
 	if m == nil {
 		return nil, status.New(status.Internal, "the child has no model")
 	}
-	made, err := m.NewInstance(context.Background(), backend.Placement{
-		Name: p.Name, Kind: inferencepb.ModelInstanceGroup_Kind(p.Kind), Device: p.Device, Group: group, Instances: p.Instances,
-	})
+	thread, err := bound(p.HostPolicy)
 	if err != nil {
 		return nil, err
 	}
-	if made == nil {
-		return nil, status.New(status.Internal, "the backend made no instance")
+	var made backend.Instance
+	thread.call(func() {
+		made, err = contained(h.log, func() (backend.Instance, error) {
+			return m.NewInstance(context.Background(), backend.Placement{
+				Name: p.Name, Kind: inferencepb.ModelInstanceGroup_Kind(p.Kind), Device: p.Device, Group: group, Instances: p.Instances,
+				HostPolicy: p.HostPolicy,
+			})
+		})
+	})
+	if err == nil && made == nil {
+		err = status.New(status.Internal, "the backend made no instance")
 	}
-	in := newInstance(h, number, p.Name, made)
+	if err != nil {
+		thread.close()
+		return nil, err
+	}
+	in := newInstance(h, number, p.Name, made, thread)
 	h.mu.Lock()
 	h.mu.instances[number] = in
 	h.mu.Unlock()

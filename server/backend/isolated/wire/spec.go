@@ -2,6 +2,7 @@ package wire
 
 import (
 	"triton/pkg/modelconfig/extension"
+	"triton/server/hostpolicy"
 )
 
 // Spec is a backend.Spec for a child.
@@ -25,6 +26,8 @@ type Placement struct {
 	Device    int    `json:"device"`
 	Group     []byte `json:"group"` // protobuf
 	Instances int    `json:"instances"`
+	// HostPolicy is bound in the child too.
+	HostPolicy hostpolicy.Policy `json:"host_policy"`
 }
 
 // Abilities are what a backend can do.

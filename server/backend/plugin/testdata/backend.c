@@ -55,6 +55,9 @@ EXPORT TRITONSERVER_Error *TRITONBACKEND_Initialize(TRITONBACKEND_Backend *b) {
 	if (major != TRITONBACKEND_API_VERSION_MAJOR || minor < TRITONBACKEND_API_VERSION_MINOR) {
 		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_UNSUPPORTED, "triton backend API version does not support this backend");
 	}
+#ifdef DEVICE_BLOCKING
+	TRY(TRITONBACKEND_BackendSetExecutionPolicy(b, TRITONBACKEND_EXECUTION_DEVICE_BLOCKING));
+#endif
 #ifdef FAIL_INITIALIZE
 	return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_UNSUPPORTED, "this backend never starts");
 #endif
@@ -123,7 +126,27 @@ static model *state_of(TRITONBACKEND_ModelInstance *i) {
 	return state;
 }
 
+// where writes what the calling thread is bound to: "0-3 default", or "3 bind:0".
+static void where(char *out, size_t size) {
+	char line[4096], cpus[64] = "", memory[64] = "";
+	FILE *f = fopen("/proc/thread-self/status", "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		sscanf(line, "Cpus_allowed_list: %63s", cpus);
+	}
+	if (f != NULL) fclose(f);
+	f = fopen("/proc/thread-self/numa_maps", "r");
+	if (f != NULL) {
+		if (fscanf(f, "%*s %63s", memory) != 1) memory[0] = 0;
+		fclose(f);
+	}
+	snprintf(out, size, "%s%s%s", cpus, memory[0] ? " " : "", memory);
+}
+
+// started is where the last instance was initialized.
+static char started[256];
+
 EXPORT TRITONSERVER_Error *TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelInstance *i) {
+	where(started, sizeof(started));
 	if (strcmp(state_of(i)->mode, "refuse-instance") == 0) {
 		return TRITONSERVER_ErrorNew(TRITONSERVER_ERROR_INVALID_ARG, "the instance is refused");
 	}
@@ -395,6 +418,10 @@ static void describe(TRITONBACKEND_ModelInstance *i, TRITONBACKEND_Request *r) {
 	TRITONBACKEND_ResponseSetIntParameter(p, "device", device);
 	TRITONBACKEND_ModelInstanceHostPolicy(i, &message);
 	TRITONBACKEND_ResponseSetStringParameter(p, "policy", content(message));
+	char here[256];
+	where(here, sizeof(here));
+	TRITONBACKEND_ResponseSetStringParameter(p, "bound", here);
+	TRITONBACKEND_ResponseSetStringParameter(p, "initialized", started);
 	TRITONBACKEND_BackendConfig(b, &message);
 	TRITONBACKEND_ResponseSetStringParameter(p, "config", content(message));
 	TRITONBACKEND_BackendArtifacts(b, &type, &text);
