@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"triton/server/access"
 	"triton/server/access/httpguard"
@@ -29,6 +30,7 @@ type metricsFrontend struct {
 	server       *http1.Server
 	lis          net.Listener
 	registry     *prometheus.Registry
+	runtime      *prometheus.Registry // nil without a port
 	modelMetrics *metric.Registry
 	machine      *machine
 	order        []string
@@ -38,7 +40,7 @@ type metricsFrontend struct {
 func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.Metrics = l.Addr().String()
 	f := s.collectMetrics()
-	f.lis = withTLS(l, config)
+	f.lis, f.runtime = withTLS(l, config), newRuntimeMetrics()
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
@@ -140,12 +142,20 @@ func (f *metricsFrontend) Serve(x *http1.Exchange) {
 
 // page returns all metrics. A metric that cannot be written does not hide the others.
 func (f *metricsFrontend) page() []byte {
-	families, err := f.registry.Gather()
+	families := f.gather(f.registry)
+	families = append(families, capi.Metrics().Gather()...) // cache libraries make some of the families in f.order
+	slices.SortStableFunc(families, byOrder(f.order))
+	families = append(families, f.modelMetrics.Gather()...)
+	if f.runtime != nil {
+		families = append(families, f.gather(f.runtime)...)
+	}
+	return appendFamilies(nil, families)
+}
+
+func (f *metricsFrontend) gather(from *prometheus.Registry) []*dto.MetricFamily {
+	families, err := from.Gather()
 	if err != nil {
 		f.machine.log.Error("some metrics cannot be written", "error", err)
 	}
-	families = append(families, capi.Metrics().Gather()...) // those of cache libraries have a place in the order
-	slices.SortStableFunc(families, byOrder(f.order))
-	families = append(append(families, f.modelMetrics.Gather()...), capi.Metrics().Gather()...)
-	return appendFamilies(nil, families)
+	return families
 }

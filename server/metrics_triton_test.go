@@ -17,7 +17,7 @@ import (
 )
 
 // ours are the families that Triton 2.51 does not have.
-var ours = regexp.MustCompile(`^(# (HELP|TYPE) )?(triton_|nv_model_load_duration_secs)`)
+var ours = regexp.MustCompile(`^(# (HELP|TYPE) )?(triton_|go_|process_|nv_model_load_duration_secs)`)
 
 // series returns a page's lines without the values.
 func series(page string) []string {

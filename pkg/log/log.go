@@ -117,22 +117,41 @@ func (k *Sink) Update(change func(*Settings) error) error {
 		return err
 	}
 	if s.File != k.settings.Load().File {
-		var f *os.File
-		if s.File != "" {
-			var err error
-			if f, err = os.OpenFile(s.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
-				return fmt.Errorf("log file: %w", err)
-			}
-		}
-		old := k.mu.file
-		k.mu.file = f
-		if old != nil {
-			_ = old.Close()
+		if err := k.open(s.File); err != nil {
+			return err
 		}
 	}
 	k.settings.Store(&s)
 	if k.mu.watch != nil {
 		k.mu.watch(s)
+	}
+	return nil
+}
+
+// Reopen opens the file again, if there is one, because a program that rotates files has renamed it.
+// Each line is in the earlier file or in the new one. When the file cannot be opened nothing changes.
+func (k *Sink) Reopen() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.mu.file == nil {
+		return nil
+	}
+	return k.open(k.settings.Load().File)
+}
+
+// open replaces the file; the empty name is none. The caller holds the lock.
+func (k *Sink) open(name string) error {
+	var f *os.File
+	if name != "" {
+		var err error
+		if f, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
+			return fmt.Errorf("log file: %w", err)
+		}
+	}
+	old := k.mu.file
+	k.mu.file = f
+	if old != nil {
+		_ = old.Close()
 	}
 	return nil
 }

@@ -152,3 +152,37 @@ func BenchmarkInfo(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// TestReopen: after a rename the lines are in the new file; without a file, or without a way to open
+// it, nothing changes.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "log")
+	s := DefaultSettings()
+	s.File = file
+	k, out, errs := open(t, s)
+	k.Logger().Info("one")
+	require.NoError(t, os.Rename(file, file+".1"))
+	require.NoError(t, os.Mkdir(file, 0o700))
+	require.ErrorContains(t, k.Reopen(), "log file: ")
+	k.Logger().Info("two")
+	require.NoError(t, os.Remove(file))
+	require.NoError(t, k.Reopen())
+	k.Logger().Info("three")
+	require.NoError(t, k.Reopen())
+	k.Logger().Info("four")
+	text := func(name string) string {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		return string(b)
+	}
+	require.Regexp(t, `(?s)^[^\n]*"one"\n[^\n]*"two"\n$`, text(file+".1"))
+	require.Regexp(t, `(?s)^[^\n]*"three"\n[^\n]*"four"\n$`, text(file))
+	require.Empty(t, out.String()+errs.String())
+
+	s.File = ""
+	require.NoError(t, k.Set(s))
+	require.NoError(t, k.Reopen())
+	k.Logger().Info("five")
+	require.Contains(t, out.String(), `"five"`)
+}

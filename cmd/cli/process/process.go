@@ -28,6 +28,9 @@ type Process struct {
 	StderrTerminal bool
 	// Signals delivers SIGINT and SIGTERM until stop is called.
 	Signals func() (c <-chan os.Signal, stop func())
+	// Hangups delivers SIGHUP until stop is called; nil where a command gets none. Without a call
+	// the signal ends the process.
+	Hangups func() (c <-chan os.Signal, stop func())
 	// IgnoreBrokenPipe keeps the process alive when the reader of its output closes the
 	// pipe; nil on systems without such a signal.
 	IgnoreBrokenPipe func()
@@ -60,16 +63,21 @@ func OS(version, commit string) Process {
 		Stdout:  os.Stdout,
 		Stderr:  os.Stderr,
 		// On a dumb terminal the cursor does not move.
-		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb",
-		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		Signals: func() (<-chan os.Signal, func()) {
-			c := make(chan os.Signal, 4)
-			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-			return c, func() { signal.Stop(c) }
-		},
+		StdoutTerminal:   term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb",
+		StderrTerminal:   term.IsTerminal(int(os.Stderr.Fd())),
+		Signals:          subscribe(os.Interrupt, syscall.SIGTERM),
+		Hangups:          subscribe(syscall.SIGHUP),
 		IgnoreBrokenPipe: func() { signal.Ignore(syscall.SIGPIPE) },
 		Version:          version,
 		Commit:           commit,
+	}
+}
+
+func subscribe(signals ...os.Signal) func() (<-chan os.Signal, func()) {
+	return func() (<-chan os.Signal, func()) {
+		c := make(chan os.Signal, 4)
+		signal.Notify(c, signals...)
+		return c, func() { signal.Stop(c) }
 	}
 }
 

@@ -24,7 +24,10 @@ type Options struct {
 	// Queue is the number of calls whose records are not written yet, those in flight included;
 	// 0 is 65536.
 	Queue int
-	Log   *slog.Logger
+	// Reopen has a value each time that the file shall be opened again, because a program that
+	// rotates files has renamed it; nil: never.
+	Reopen <-chan struct{}
+	Log    *slog.Logger
 }
 
 // Log is an open log.
@@ -125,6 +128,9 @@ func (l *Log) write() {
 		case line := <-l.lines:
 			l.writeBatch(line)
 			continue
+		case <-l.opts.Reopen:
+			l.reopen()
+			continue
 		case <-l.closed:
 		}
 		select {
@@ -133,6 +139,14 @@ func (l *Log) write() {
 		default:
 			return
 		}
+	}
+}
+
+// reopen opens the file again between two batches, so no record is torn or lost. If it cannot be
+// opened the earlier one stays.
+func (l *Log) reopen() {
+	if err := l.file.reopen(); err != nil {
+		l.opts.Log.Error("the audit log cannot be opened again", "error", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -189,4 +190,106 @@ func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	_, err := Open(Options{File: filepath.Join(t.TempDir(), "none", "audit")})
 	require.Error(t, err)
+}
+
+// TestReopen renames the file and asks for a new one, as logrotate does, without a call in between.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit")
+	reopen := make(chan struct{})
+	l := open(t, Options{File: file, Reopen: reopen, Required: true})
+	record(t, l, Record{ID: "1"})
+	require.Eventually(t, func() bool { return l.reserved.Load() == 0 }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Rename(file, file+".1"))
+	reopen <- struct{}{}
+	reopen <- struct{}{} // taken when the first one is done
+	require.Empty(t, lines(t, file))
+	record(t, l, Record{ID: "2"})
+	require.Eventually(t, func() bool { return l.reserved.Load() == 0 }, time.Minute, time.Millisecond)
+	reopen <- struct{}{} // the file was not renamed: nothing is cut off
+	record(t, l, Record{ID: "3"})
+	require.NoError(t, l.Close())
+	require.Len(t, lines(t, file+".1"), 1)
+	got := lines(t, file)
+	require.Len(t, got, 2)
+	require.Equal(t, "2", got[0]["id"])
+	require.Equal(t, "3", got[1]["id"])
+}
+
+// TestReopenUnderLoad: while callers write, each record is in one of the files, whole and once.
+func TestReopenUnderLoad(t *testing.T) {
+	t.Parallel()
+	const callers, each, rotations = 4, 200, 20
+	file := filepath.Join(t.TempDir(), "audit")
+	reopen := make(chan struct{})
+	l := open(t, Options{File: file, Reopen: reopen, Required: true})
+	var calls sync.WaitGroup
+	for c := range callers {
+		calls.Go(func() {
+			for i := range each {
+				s, ok := l.Reserve()
+				if !ok {
+					t.Error("refused")
+				}
+				s.Commit(&Record{ID: strconv.Itoa(c*each + i)})
+			}
+		})
+	}
+	for i := range rotations {
+		require.NoError(t, os.Rename(file, file+"."+strconv.Itoa(i)))
+		reopen <- struct{}{}
+		reopen <- struct{}{} // taken when the first one is done: the file is there
+	}
+	calls.Wait()
+	require.NoError(t, l.Close())
+	require.Zero(t, l.Dropped())
+	seen := map[any]int{}
+	for i := range rotations + 1 {
+		name := file
+		if i < rotations {
+			name += "." + strconv.Itoa(i)
+		}
+		for _, m := range lines(t, name) {
+			seen[m["id"]]++
+		}
+	}
+	require.Len(t, seen, callers*each)
+	for id, n := range seen {
+		require.Equal(t, 1, n, id)
+	}
+}
+
+// TestCannotReopen: while the file cannot be opened, nothing that must be recorded is lost.
+func TestCannotReopen(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit")
+	reopen := make(chan struct{})
+	l := open(t, Options{File: file, Reopen: reopen, Required: true})
+	record(t, l, Record{ID: "1"})
+	require.Eventually(t, func() bool { return l.reserved.Load() == 0 }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Rename(file, file+".1"))
+	require.NoError(t, os.Mkdir(file, 0o700))
+	reopen <- struct{}{}
+	reopen <- struct{}{}
+	record(t, l, Record{ID: "2"})
+	require.Eventually(t, func() bool { return !l.ok() }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Remove(file))
+	require.Eventually(t, l.ok, time.Minute, time.Millisecond)
+	require.NoError(t, l.Close())
+	require.Zero(t, l.Dropped())
+	require.Len(t, lines(t, file+".1"), 1)
+	require.Len(t, lines(t, file), 1)
+}
+
+// TestReopenConsole: standard error has no file.
+func TestReopenConsole(t *testing.T) {
+	t.Parallel()
+	console := &blocked{until: make(chan struct{})}
+	close(console.until)
+	reopen := make(chan struct{})
+	l := open(t, Options{File: "stderr", Stderr: console, Reopen: reopen})
+	reopen <- struct{}{}
+	record(t, l, Record{ID: "1"})
+	require.NoError(t, l.Close())
+	require.Contains(t, console.buf.String(), `"id":"1"`)
 }

@@ -31,6 +31,22 @@ func (f *file) open() error {
 	return nil
 }
 
+// reopen opens the file again and closes the earlier one.
+func (f *file) reopen() error {
+	if f.to != nil {
+		return nil
+	}
+	old := f.f
+	if err := f.open(); err != nil {
+		return err
+	}
+	f.torn = f.torn && f.size > 0
+	if old == nil {
+		return nil
+	}
+	return errors.Join(old.Sync(), old.Close())
+}
+
 func (f *file) close() error {
 	if f.f == nil {
 		return nil

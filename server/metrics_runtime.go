@@ -1,0 +1,24 @@
+package server
+
+import (
+	"regexp"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// schedulerLatency is the time that goroutines wait for a processor. The collector's defaults lack
+// it, and it is what tells a machine that is too small from a model that is slow.
+var schedulerLatency = regexp.MustCompile(`^/sched/latencies:seconds$`)
+
+// newRuntimeMetrics returns a registry of the Go runtime and the process, under the names of the
+// client library, which dashboards know. Only the metrics endpoint has them: ORCA headers do not
+// pay for them, and a program that embeds the server has its own.
+func newRuntimeMetrics() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{Matcher: schedulerLatency})),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return r
+}
