@@ -113,6 +113,21 @@ func (r *Repository) connected(name string) []string {
 	return sorted(reach([]string{name}, r.neighbors, relatedLock))
 }
 
+// tryConnected takes names for an operation if all of them are free, and if ensembles connect no others
+// with them: another operation may have added an ensemble since the names were found.
+func (r *Repository) tryConnected(op *operation, names []string) (free func(), ok bool) {
+	if free, ok = r.locks.tryAll(op, names); !ok {
+		return nil, false
+	}
+	for _, name := range reach(names, r.neighbors, relatedLock) {
+		if !r.locks.heldAround(op, name) {
+			free()
+			return nil, false
+		}
+	}
+	return free, true
+}
+
 func (r *Repository) neighbors(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 
 	"triton/server/backend"
 	"triton/server/infer"
+	"triton/server/repository/plan"
 	"triton/server/store"
 )
 
@@ -144,4 +145,29 @@ output { name: "OUT" data_type: TYPE_INT32 dims: [ -1 ] label_filename: "labels.
 		}
 		require.Equal(t, round%3 != 0, now.Model(named("e3")).Newest() != nil, "e3")
 	}
+}
+
+// TestAPollThatWasOvertaken: an ensemble that another poll has added over a model, since a poll found what is
+// connected with it, is not loaded again without its name. A later poll changes the model.
+func TestAPollThatWasOvertaken(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"a/config.pbtxt": link, "a/1/": "", "e/config.pbtxt": chain("a"), "e/1/": ""})
+	r, out, err := open(t, func(o *Options) { o.Control, o.Backends = ControlPoll, backend.Set{"python": snake} }, dir)
+	require.NoError(t, err)
+	l := r.list(t.Context())
+	defer l.Release()
+	found := r.survey(t.Context(), l, edit{added: []plan.Finding{{ID: named("a"), Again: true}}})
+	loads := func() int { return strings.Count(out.messages(), "successfully loaded 'e'") }
+	change := func(names ...string) {
+		p := poll{r: r, ctx: t.Context(), loads: &sync.WaitGroup{}}
+		p.change(&group{names: names, found: found})
+		p.loads.Wait()
+	}
+	before := loads()
+	change("a")
+	require.Equal(t, before, loads())
+	require.True(t, r.missed.Load(), "a later poll is told")
+	change("a", "e") // nothing was left locked
+	require.Equal(t, before+1, loads())
+	require.False(t, r.missed.Load())
 }
