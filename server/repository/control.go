@@ -40,10 +40,10 @@ func (r *Repository) loadFor(ctx context.Context, by desired.Requester, id store
 	defer stop()
 	w := r.locks.watch()
 	defer r.locks.unwatch(w)
-	l := r.list(wait)
+	l := r.look(wait)
 	defer l.Release()
-	related := func() []string { return r.relatedModels(wait, l, id.Name, o.Config) }
-	free, err := r.reserve(wait, op, id.Name, w, related, func() { r.relist(wait, l) })
+	find := func() related { return r.relatedToLoad(wait, l, id.Name, o.Config, see) }
+	names, free, err := r.reserve(wait, op, id.Name, w, find, func() { r.relist(wait, l) })
 	switch {
 	case err != nil && r.life.Err() != nil:
 		return errNotReady
@@ -51,7 +51,7 @@ func (r *Repository) loadFor(ctx context.Context, by desired.Requester, id store
 		return err
 	}
 	defer free()
-	return r.loadNamed(life, l, by, id, o, see)
+	return r.loadNamed(life, l, id, o, edit{by: by, kept: names.kept, view: see})
 }
 
 // waitContext returns the context for the wait before an operation. It ends with ctx and
@@ -80,7 +80,8 @@ func (r *Repository) Unload(ctx context.Context, name string, dependents bool) e
 func (r *Repository) unload(ctx context.Context, id store.ID, dependents bool) error {
 	defer lendPlace(ctx)()
 	op, life := r.begin(ctx)
-	free, err := r.reserve(ctx, op, id.Name, nil, func() []string { return r.connected(id.Name) }, func() {})
+	find := func() related { return r.relatedToUnload(id.Name, dependents) }
+	_, free, err := r.reserve(ctx, op, id.Name, nil, find, func() {})
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (r *Repository) control(do func() error) error {
 
 // loadNamed loads the models of an ID, or the files that came with the load, until the context
 // of the operation ends. The caller has locked the related names.
-func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desired.Requester, id store.ID, o infer.LoadOptions, see view) error {
+func (r *Repository) loadNamed(life context.Context, l *layout.Listing, id store.ID, o infer.LoadOptions, e edit) error {
 	requested := findings(l, id)
 	if len(o.Files) > 0 {
 		f := plan.Finding{ID: store.ID{Name: id.Name}}
@@ -120,7 +121,9 @@ func (r *Repository) loadNamed(life context.Context, l *layout.Listing, by desir
 			requested[i].Override, requested[i].Again = o.Config, o.Again
 		}
 	}
-	out := r.reconcile(life, l, edit{by: by, added: requested, composing: true, view: see})
+	e.added, e.composing = requested, true
+	out := r.reconcile(life, l, e)
+	r.keepFound(l)
 	var text strings.Builder
 	complete := true
 	for _, f := range requested {

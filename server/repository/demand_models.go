@@ -165,7 +165,7 @@ func (d *demandModels) Unload(key string) (pending func() bool, unloaded bool) {
 	if len(names) > 1 {
 		names = append([]string{relatedLock}, names...)
 	}
-	free, ok := r.locks.tryAll(op, names)
+	free, ok := r.tryConnected(op, names)
 	if !ok {
 		return nil, false
 	}

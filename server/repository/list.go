@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"slices"
 
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
@@ -15,6 +16,17 @@ func (r *Repository) list(ctx context.Context) *layout.Listing {
 	return l
 }
 
+// look returns the view of the store for the load of one model. In explicit control it does not list a
+// store that finds single models, so that the cost of a load does not grow with the store.
+func (r *Repository) look(ctx context.Context) *layout.Listing {
+	if r.opts.Control != ControlExplicit {
+		return r.list(ctx)
+	}
+	l := r.reader.Look(ctx)
+	r.keepListing(l)
+	return l
+}
+
 // relist lists the store again.
 func (r *Repository) relist(ctx context.Context, l *layout.Listing) {
 	l.Renew(ctx)
@@ -23,12 +35,28 @@ func (r *Repository) relist(ctx context.Context, l *layout.Listing) {
 
 // keepListing keeps the models of a complete listing for the index.
 func (r *Repository) keepListing(l *layout.Listing) {
-	if l.Err == nil {
+	if l.Err == nil && !l.Looks() {
 		models := l.Models
 		r.listed.Store(&models)
 		if r.demand != nil && r.opts.Namespacing {
 			names := l.IDs()
 			r.names.Store(&names)
+		}
+	}
+}
+
+// keepFound adds the models that an operation has looked up to those of the last listing.
+func (r *Repository) keepFound(l *layout.Listing) {
+	for _, m := range l.Found() {
+		for {
+			before := r.listed.Load()
+			if before == nil || layout.Find(*before, m.ID) != nil {
+				break
+			}
+			i, _ := layout.Search(*before, m.ID)
+			if models := slices.Insert(slices.Clone(*before), i, m); r.listed.CompareAndSwap(before, &models) {
+				break
+			}
 		}
 	}
 }

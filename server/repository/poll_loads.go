@@ -96,11 +96,11 @@ func (g groups) move(from, into *group) {
 	into.removed = append(into.removed, from.removed...)
 }
 
-// change carries out the changes of a group, unless another operation has one of its models: then a later
-// poll does.
+// change carries out the changes of a group, unless another operation has one of its models, or has
+// connected others with them meanwhile: then a later poll does.
 func (p *poll) change(g *group) {
 	r := p.r
-	free, ok := r.locks.tryAll(&operation{}, g.names)
+	free, ok := r.tryConnected(&operation{}, g.names)
 	if !ok {
 		for _, f := range g.found {
 			delete(r.tried, f.ID)

@@ -24,7 +24,8 @@ type edit struct {
 	// that only they need as steps are removed too.
 	removed    []store.ID
 	dependents bool
-	view       view // nil: all
+	view       view            // nil: all
+	kept       map[string]bool // the names of steps that are not loaded, even if they break meanwhile
 }
 
 // view returns the part of a model's content that an operation may load.
@@ -86,7 +87,7 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 			f.By = e.by
 		}
 		if f.Content == nil && f.Err == nil {
-			r.inspectSafely(ctx, l, f, e.view)
+			r.inspectSafely(ctx, l, f, e)
 		}
 		if !e.composing {
 			continue
@@ -113,48 +114,59 @@ func (r *Repository) warnNoEffect(c *layout.Content) {
 
 // inspectSafely is inspect with a panic as the error of the finding: what is wrong with the files of one
 // model does not keep an operation from the others.
-func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *plan.Finding, see view) {
+func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *plan.Finding, e edit) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.opts.Log.Error("panic while reading a model", "model", f.ID, "panic", p, "stack", string(debug.Stack()))
 			f.Content, f.Err = nil, status.New(status.Internal, "reading model '%s' panicked: %v", f.ID, p)
 		}
 	}()
-	r.inspect(ctx, l, f, see)
+	r.inspect(ctx, l, f, e)
 }
 
 // inspect completes the finding of one model, and reads the model if it is due.
-func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding, see view) {
-	m := l.Model(f.ID)
-	if m == nil {
-		f.ListErr = l.Err
+func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding, e edit) {
+	if !r.examine(ctx, l, f) {
 		return
 	}
-	f.Listed, f.Ambiguous, f.Location = true, m.Ambiguous, m.Location
-	if f.Ambiguous {
-		return
-	}
-	r.mu.Lock()
-	f.Last = r.outcomes[f.ID]
-	r.mu.Unlock()
-	f.Broken = r.actual.Snapshot().Model(f.ID).Broken()
-	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
-		return
-	}
-	if see != nil {
-		visible, load := see(f)
+	f.Broken = f.Broken && !e.kept[f.ID.Name]
+	if e.view != nil {
+		visible, load := e.view(f)
 		if f.Stamp = visible; !load {
 			return
 		}
 		l.Restrict(f.ID, visible)
 	}
-	override, due := f.Due()
-	if !due && r.relinked(l, f.ID) {
-		override, due = f.Last.Override, true
+	if override, due := r.due(l, f); due {
+		f.Content, f.Err = l.Content(ctx, l.Model(f.ID), override)
 	}
-	if due {
-		f.Content, f.Err = l.Content(ctx, m, override)
+}
+
+// examine compares a model in the store with the loaded one. It reports whether the model can be read.
+func (r *Repository) examine(ctx context.Context, l *layout.Listing, f *plan.Finding) bool {
+	m := l.Model(f.ID)
+	if m == nil {
+		f.ListErr = l.Err
+		return false
 	}
+	f.Listed, f.Ambiguous, f.Location = true, m.Ambiguous, m.Location
+	if f.Ambiguous {
+		return false
+	}
+	r.mu.Lock()
+	f.Last = r.outcomes[f.ID]
+	r.mu.Unlock()
+	f.Broken = r.actual.Snapshot().Model(f.ID).Broken()
+	f.Stamp, f.Err = l.Stamp(ctx, m)
+	return f.Err == nil
+}
+
+// due reports whether to load a model that was examined, and the configuration that replaces the store's.
+func (r *Repository) due(l *layout.Listing, f *plan.Finding) (override *string, due bool) {
+	if override, due = f.Due(); !due && r.relinked(l, f.ID) {
+		return f.Last.Override, true
+	}
+	return override, due
 }
 
 // relinked reports whether a step of an ensemble means another model than when the ensemble

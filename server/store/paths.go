@@ -180,7 +180,7 @@ func (p *Paths) List(ctx context.Context) ([]Model, error) {
 			if r.hides(folder) {
 				continue
 			}
-			m := Model{ID: ID{p.namespace(r.path), r.modelName(folder)}, Location: r.place.Location(folder), place: r.place, folder: folder}
+			m := p.model(&r, folder)
 			if before, twice := at[m.ID]; twice {
 				models[before].Ambiguous = true
 				continue

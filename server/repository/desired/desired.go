@@ -27,16 +27,17 @@ const (
 // State is the models to serve. Operations edit it under the lock of the repository.
 type State struct {
 	models map[store.ID]*model
-	// users are the ensembles that have a model as a step, and adjacent counts the steps that connect
-	// two names: a store may have thousands of ensembles over the same model, so nothing goes over
-	// all models to find them.
-	users    map[store.ID]map[store.ID]bool
-	adjacent map[string]map[string]int
+	// users are the ensembles that have a model as a step. over counts, by the name of a model, the
+	// steps that ensembles of another name have with it, and under, by the name of an ensemble, those it
+	// has with models of another name. A store may have thousands of ensembles over the same model, so
+	// nothing goes over all models to find them.
+	users       map[store.ID]map[store.ID]bool
+	over, under links
 }
 
 // New returns a state without models.
 func New() *State {
-	return &State{models: map[store.ID]*model{}, users: map[store.ID]map[store.ID]bool{}, adjacent: map[string]map[string]int{}}
+	return &State{models: map[store.ID]*model{}, users: map[store.ID]map[store.ID]bool{}, over: links{}, under: links{}}
 }
 
 // model is a model to serve. It stays in the state while it cannot serve, so that an

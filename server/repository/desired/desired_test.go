@@ -85,7 +85,8 @@ func TestRemove(t *testing.T) {
 		s.Clear()
 		require.Zero(t, s.Len())
 		require.Empty(t, s.users)
-		require.Empty(t, s.adjacent)
+		require.Empty(t, s.over)
+		require.Empty(t, s.under)
 		require.Zero(t, open)
 	}
 }
@@ -127,6 +128,8 @@ func TestOver(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"ab", "bc"}, s.Neighbors("b"))
 	require.ElementsMatch(t, []string{"a", "b", "top"}, s.Neighbors("ab"))
+	require.ElementsMatch(t, []string{"a", "b"}, s.Under("ab"))
+	require.ElementsMatch(t, []string{"top"}, s.Over("ab"))
 }
 
 func TestCycle(t *testing.T) {

@@ -52,8 +52,8 @@ func (s *State) link(id store.ID, c *layout.Content) {
 			s.users[p] = map[store.ID]bool{}
 		}
 		s.users[p][id] = true
-		s.connect(id.Name, p.Name, 1)
-		s.connect(p.Name, id.Name, 1)
+		s.over.add(p.Name, id.Name, 1)
+		s.under.add(id.Name, p.Name, 1)
 	}
 }
 
@@ -63,28 +63,36 @@ func (s *State) unlink(id store.ID, m *model) {
 		if delete(s.users[p], id); len(s.users[p]) == 0 {
 			delete(s.users, p)
 		}
-		s.connect(id.Name, p.Name, -1)
-		s.connect(p.Name, id.Name, -1)
+		s.over.add(p.Name, id.Name, -1)
+		s.under.add(id.Name, p.Name, -1)
 	}
 }
 
-func (s *State) connect(from, to string, steps int) {
-	all := s.adjacent[from]
+// links counts the steps from one name to another.
+type links map[string]map[string]int
+
+func (l links) add(from, to string, steps int) {
+	all := l[from]
 	if all == nil {
 		all = map[string]int{}
-		s.adjacent[from] = all
+		l[from] = all
 	}
 	if all[to] += steps; all[to] == 0 {
 		delete(all, to)
 	}
 	if len(all) == 0 {
-		delete(s.adjacent, from)
+		delete(l, from)
 	}
 }
 
-// Neighbors returns the names of the models that steps connect with the models of a name, in any
-// order.
-func (s *State) Neighbors(name string) []string { return slices.Collect(maps.Keys(s.adjacent[name])) }
+// Over returns the names of the ensembles that have a model of a name as a step, in any order.
+func (s *State) Over(name string) []string { return slices.Collect(maps.Keys(s.over[name])) }
+
+// Under returns the names of the models that the ensembles of a name have as steps, in any order.
+func (s *State) Under(name string) []string { return slices.Collect(maps.Keys(s.under[name])) }
+
+// Neighbors returns the names of both.
+func (s *State) Neighbors(name string) []string { return append(s.Over(name), s.Under(name)...) }
 
 // Cycle returns an error if an ensemble needs itself.
 func (s *State) Cycle(id store.ID) error {

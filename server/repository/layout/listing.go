@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -11,15 +12,17 @@ import (
 	"triton/server/store"
 )
 
-// Listing is the view of the store for one operation: the store is listed once and each
-// model is read once. One goroutine uses it.
+// Listing is the view of the store for one operation: the store is listed once, or looks up each name
+// once, and each model is read once. One goroutine uses it.
 type Listing struct {
-	Models []store.Model // sorted by ID
+	Models []store.Model // sorted by ID; nil if names are looked up
 	Err    error         // why a part of the store could not be listed
 	took   time.Duration
 
 	reader Reader
-	named  map[string][]store.Model // Models by name; nil: Named was not called
+	look   bool                                     // names are looked up if the store can do so
+	find   func(name string) ([]store.Model, error) // looks up a name; nil: the store was listed
+	named  map[string][]store.Model                 // the models by name, as far as they were asked for; nil: Named was not called
 	stamps map[store.ID]stamped
 	read   map[store.ID]*readResult
 }
@@ -44,11 +47,25 @@ func (r *Reader) List(ctx context.Context) *Listing {
 	return l
 }
 
+// Look returns the view of the store for an operation on a few models. It lists only stores that are no
+// Finder, or cannot look up names now.
+func (r *Reader) Look(ctx context.Context) *Listing {
+	l := &Listing{reader: *r, look: true}
+	l.Renew(ctx)
+	return l
+}
+
 // Renew lists the store again and drops the contents.
 func (l *Listing) Renew(ctx context.Context) {
 	l.Release()
 	begin := time.Now()
-	l.Models, l.Err = l.reader.Store.List(ctx)
+	l.Models, l.Err, l.find = nil, nil, nil
+	if f, ok := l.reader.Store.(Finder); ok && l.look && ctx.Err() == nil {
+		l.find = f.Finder()
+	}
+	if l.find == nil {
+		l.Models, l.Err = l.reader.Store.List(ctx)
+	}
 	l.took = time.Since(begin)
 	l.named = nil
 	l.stamps, l.read = map[store.ID]stamped{}, map[store.ID]*readResult{}
@@ -64,20 +81,46 @@ func (l *Listing) Release() {
 	l.read = nil
 }
 
+// Looks reports whether the listing looks up names, so that it does not have all models.
+func (l *Listing) Looks() bool { return l.find != nil }
+
+// Found returns the models that were looked up.
+func (l *Listing) Found() (all []store.Model) {
+	if l.Looks() {
+		for _, models := range l.named {
+			all = append(all, models...)
+		}
+	}
+	return all
+}
+
 // Model returns the model of an ID; nil when the store does not have it.
-func (l *Listing) Model(id store.ID) *store.Model { return Find(l.Models, id) }
+func (l *Listing) Model(id store.ID) *store.Model {
+	if l.Looks() {
+		return Find(l.Named(id.Name), id)
+	}
+	return Find(l.Models, id)
+}
 
 // Find returns the model of an ID; nil when the models, which are sorted by ID, do not have it.
 func Find(models []store.Model, id store.ID) *store.Model {
-	i, found := slices.BinarySearchFunc(models, id, func(m store.Model, id store.ID) int { return store.Compare(m.ID, id) })
+	i, found := Search(models, id)
 	if !found {
 		return nil
 	}
 	return &models[i]
 }
 
+// Search returns the place of an ID in models that are sorted by ID.
+func Search(models []store.Model, id store.ID) (i int, found bool) {
+	return slices.BinarySearchFunc(models, id, func(m store.Model, id store.ID) int { return store.Compare(m.ID, id) })
+}
+
 // Named returns the models of a name, by namespace.
 func (l *Listing) Named(name string) []store.Model {
+	if l.Looks() {
+		return l.lookUp(name)
+	}
 	if l.named == nil {
 		l.named = make(map[string][]store.Model, len(l.Models))
 		for _, m := range l.Models {
@@ -85,6 +128,21 @@ func (l *Listing) Named(name string) []store.Model {
 		}
 	}
 	return l.named[name]
+}
+
+func (l *Listing) lookUp(name string) []store.Model {
+	if all, known := l.named[name]; known {
+		return all
+	}
+	all, err := l.find(name)
+	if err != nil {
+		l.Err = errors.Join(l.Err, err)
+	}
+	if l.named == nil {
+		l.named = map[string][]store.Model{}
+	}
+	l.named[name] = all
+	return all
 }
 
 // Stamp identifies the content of a model.
