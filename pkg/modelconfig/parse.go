@@ -16,17 +16,20 @@ import (
 
 const (
 	maxFileSize = 4 << 20 // a configuration of this size is a mistake
-	maxMistakes = 20      // reported per file
+	maxListed   = 20      // mistakes in the text of an error
 )
 
 // SyntaxErrors are the mistakes in one text, in its order.
 type SyntaxErrors []*SyntaxError
 
-// Error returns one line per mistake.
+// Error returns one line for each of the first mistakes, and how many more there are.
 func (es SyntaxErrors) Error() string {
-	lines := make([]string, len(es))
-	for i, e := range es {
-		lines[i] = e.Error()
+	lines := make([]string, 0, maxListed+1)
+	for _, e := range es[:min(len(es), maxListed)] {
+		lines = append(lines, e.Error())
+	}
+	if more := len(es) - maxListed; more > 0 {
+		lines = append(lines, fmt.Sprintf("%s:%d:%d: more mistakes from here on: %d", es[maxListed].File, es[maxListed].Pos.Line, es[maxListed].Pos.Col, more))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -60,7 +63,6 @@ func Parse(file string, src []byte) (*Config, error) {
 		}
 		return a.Pos.Col - b.Pos.Col
 	})
-	errs = errs[:min(len(errs), maxMistakes)]
 	for _, e := range errs {
 		e.File = file
 	}

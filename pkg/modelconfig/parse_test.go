@@ -75,7 +75,9 @@ func TestParseLimits(t *testing.T) {
 	_, err = modelconfig.Parse("f", []byte(strings.Repeat("wrong: 1\n", 1000)))
 	var es modelconfig.SyntaxErrors
 	require.ErrorAs(t, err, &es)
-	require.Len(t, es, 20)
+	require.Len(t, es, 1000)
+	require.Len(t, strings.Split(es.Error(), "\n"), 21)
+	require.ErrorContains(t, err, "f:21:1: more mistakes from here on: 980")
 }
 
 func TestReadFile(t *testing.T) {

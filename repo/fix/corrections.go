@@ -46,7 +46,7 @@ var corrections = map[string]func(target) (Fix, bool){
 
 // edited returns the correction that edits the text field by field.
 func edited(title string, change func(*edit.Text) error) (Fix, bool) {
-	return Fix{title, func(src []byte) ([]byte, error) {
+	return Fix{Title: title, apply: func(src []byte) ([]byte, error) {
 		text, err := edit.Parse(src)
 		if err != nil {
 			return nil, err
@@ -130,7 +130,7 @@ func messages[M proto.Message](list []M) []proto.Message {
 
 // preferred sorts preferred batch sizes, of which the order has no effect.
 func preferred(target) (Fix, bool) {
-	return Fix{"sort preferred_batch_size", func(src []byte) ([]byte, error) {
+	return Fix{Title: "sort preferred_batch_size", apply: func(src []byte) ([]byte, error) {
 		return become(src, func(c *pb.ModelConfig) error {
 			d := c.GetDynamicBatching()
 			if d == nil {
@@ -206,7 +206,7 @@ func parameter(t target) (Fix, bool) {
 	if err1 != nil || err2 != nil {
 		return Fix{}, false
 	}
-	return Fix{"write key: " + m[1], func(src []byte) ([]byte, error) {
+	return Fix{Title: "write key: " + m[1], apply: func(src []byte) ([]byte, error) {
 		return become(src, func(c *pb.ModelConfig) error {
 			if c.Parameters[wrong] == nil || c.Parameters[right] != nil {
 				return errNothing

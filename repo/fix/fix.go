@@ -6,9 +6,7 @@ package fix
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
-	"sort"
 
 	"triton/pkg/modelconfig/format"
 	"triton/repo"
@@ -18,6 +16,7 @@ import (
 type Fix struct {
 	Title string // what it does, such as "remove platform"
 	apply func(src []byte) ([]byte, error)
+	right string // the word to write in the place of the finding, for a misspelled one
 }
 
 // Apply returns the corrected text of the configuration.
@@ -42,115 +41,48 @@ func Of(model string, src []byte, f repo.Finding) (Fix, bool) {
 	return correct(target{model: model, src: src, Finding: f})
 }
 
-// maxPasses bounds All: a correction may uncover another mistake, such as a misspelled field below
-// one that was misspelled.
-const maxPasses = 10
-
 // Text is the text of one configuration before and after All.
 type Text struct {
 	File          string
 	Before, After []byte
 	Fixes         []string // the titles of the corrections
+	Conflicts     []string // which corrections were left out because they and others undo each other
 }
 
-// All corrects the configurations of the models and formats those that it changes. check returns
-// the findings to correct; it reads the configurations by Model.ReadConfig. The models keep the
-// corrected texts.
-func All(models []repo.Model, check func([]repo.Model) ([]repo.Finding, error)) ([]*Text, error) {
-	c := corrected{texts: map[string]*Text{}}
-	for range maxPasses {
-		found, err := check(models)
+// Check returns the findings to correct. It reads the configurations by Model.ReadConfig.
+type Check func([]repo.Model) ([]repo.Finding, error)
+
+// All corrects the configurations of the models until no finding has a correction, and formats those
+// that it changes. The models keep the corrected texts. If corrections undo each other, the last of
+// them is left out and the text says so. All returns the texts that it changed, or could not change
+// for that reason.
+func All(models []repo.Model, check Check) ([]*Text, error) {
+	c := corrected{texts: map[string]*Text{}, left: map[place]bool{}}
+	for {
+		done, err := c.run(models, check)
 		if err != nil {
 			return nil, err
 		}
-		c.found = byFile(found)
-		changed := false
-		for i := range models {
-			more, err := c.pass(&models[i])
-			if err != nil {
-				return nil, err
-			}
-			changed = changed || more
-		}
-		if !changed {
+		if done {
 			break
 		}
+		c.reset(models)
 	}
+	for _, m := range c.made {
+		c.texts[m.file].Fixes = append(c.texts[m.file].Fixes, m.title)
+	}
+	var texts []*Text
 	for _, t := range c.order {
+		if bytes.Equal(t.Before, t.After) {
+			if len(t.Conflicts) > 0 {
+				texts = append(texts, t)
+			}
+			continue
+		}
 		if out, err := format.Source(t.File, t.After); err == nil { // else mistakes are left, and so is the text
 			t.After = out
 		}
+		texts = append(texts, t)
 	}
-	return c.order, nil
-}
-
-// byFile returns the findings that have a place in a file, from the end of each file to its start.
-func byFile(found []repo.Finding) map[string][]repo.Finding {
-	files := map[string][]repo.Finding{}
-	for _, f := range found {
-		if f.Line > 0 {
-			files[f.File] = append(files[f.File], f)
-		}
-	}
-	for _, own := range files {
-		sort.SliceStable(own, func(i, j int) bool { return cmp.Or(own[j].Line-own[i].Line, own[j].Col-own[i].Col) < 0 })
-	}
-	return files
-}
-
-// corrected are the texts of All.
-type corrected struct {
-	found map[string][]repo.Finding // of this pass, by file
-	texts map[string]*Text          // by file
-	order []*Text
-}
-
-// pass corrects the configurations of one model once.
-func (c *corrected) pass(m *repo.Model) (changed bool, err error) {
-	custom, err := m.CustomConfigs()
-	if err != nil {
-		return false, err
-	}
-	for _, path := range append([]string{m.ConfigFile}, custom...) {
-		one := *m
-		one.ConfigFile = path
-		src, err := one.ReadConfig()
-		if err != nil {
-			continue // there is none, or the linter reports it
-		}
-		out, titles := apply(m.Name, src, c.found[path])
-		if bytes.Equal(out, src) {
-			continue
-		}
-		changed = true
-		t := c.texts[path]
-		if t == nil {
-			t = &Text{File: path, Before: src}
-			c.texts[path] = t
-			c.order = append(c.order, t)
-		}
-		t.After = out
-		t.Fixes = append(t.Fixes, titles...)
-		if m.Texts == nil {
-			m.Texts = map[string][]byte{}
-		}
-		m.Texts[path] = out
-	}
-	return changed, nil
-}
-
-// apply corrects one text from its end to its start, so that the places of the findings that are
-// left stay true.
-func apply(model string, src []byte, found []repo.Finding) (out []byte, titles []string) {
-	for _, f := range found {
-		x, ok := Of(model, src, f)
-		if !ok {
-			continue
-		}
-		if out, err := x.Apply(src); err == nil && !bytes.Equal(out, src) {
-			src = out
-			titles = append(titles, f.Rule+": "+x.Title)
-		}
-	}
-	return src, titles
+	return texts, nil
 }

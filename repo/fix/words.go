@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -46,29 +45,41 @@ func misspelled(t target) (Fix, bool) {
 	if right == "" {
 		return Fix{}, false
 	}
-	return Fix{"write " + right, func(src []byte) ([]byte, error) {
-		at, err := offset(src, t.Line, t.Col)
+	return Fix{Title: "write " + right, right: right, apply: func(src []byte) ([]byte, error) {
+		at, word, err := wordAt(src, t.Line, t.Col)
 		if err != nil {
 			return nil, err
 		}
-		word := firstWord.Find(src[at:])
-		if len(word) == 0 {
-			return nil, errNothing
-		}
 		out := splice(src, at, at+len(word), right)
-		if mistakeAt(out, modelconfig.Position{Line: t.Line, Col: t.Col}) {
+		if mistakes(out)[modelconfig.Position{Line: t.Line, Col: t.Col}] {
 			return nil, fmt.Errorf("%s instead of %s is wrong too", right, word)
 		}
 		return out, nil
 	}}, true
 }
 
-// mistakeAt reports whether the reader finds a mistake at a place.
-func mistakeAt(src []byte, at modelconfig.Position) bool {
+// wordAt returns the word at a place and its offset.
+func wordAt(src []byte, line, col int) (at int, word []byte, err error) {
+	at, err = offset(src, line, col)
+	if err != nil {
+		return 0, nil, err
+	}
+	if word = firstWord.Find(src[at:]); len(word) == 0 {
+		return 0, nil, errNothing
+	}
+	return at, word, nil
+}
+
+// mistakes returns where the reader finds mistakes.
+func mistakes(src []byte) map[modelconfig.Position]bool {
 	var found modelconfig.SyntaxErrors
 	_, err := modelconfig.Parse("", src)
 	errors.As(err, &found)
-	return slices.ContainsFunc(found, func(e *modelconfig.SyntaxError) bool { return e.Pos == at })
+	places := make(map[modelconfig.Position]bool, len(found))
+	for _, e := range found {
+		places[e.Pos] = true
+	}
+	return places
 }
 
 func splice(src []byte, start, end int, text string) []byte {
@@ -82,7 +93,7 @@ func comment(t target) (Fix, bool) {
 	if m == nil {
 		return Fix{}, false
 	}
-	return Fix{"remove " + m[1] + " from the comment", func(src []byte) ([]byte, error) {
+	return Fix{Title: "remove " + m[1] + " from the comment", apply: func(src []byte) ([]byte, error) {
 		start, err := offset(src, t.Line, t.Col)
 		if err != nil {
 			return nil, err

@@ -60,16 +60,31 @@ func (r *run) notUTF8(src []byte) {
 	})
 }
 
+// maxMistakes is how many mistakes of one text are listed.
+const maxMistakes = 20
+
+// syntax reports the mistakes for which a text cannot be read.
 func (r *run) syntax(err error) {
 	var mistakes modelconfig.SyntaxErrors
 	if !errors.As(err, &mistakes) {
 		r.addFile(ruleSyntax, r.ConfigFile, err.Error(), "")
 		return
 	}
-	for _, e := range mistakes {
+	listed := mistakes
+	if !r.options.AllMistakes {
+		listed = mistakes[:min(len(mistakes), maxMistakes)]
+	}
+	for _, e := range listed {
 		r.found = append(r.found, repo.Finding{
 			Rule: ruleSyntax.ID, Severity: ruleSyntax.Severity, Model: r.Name,
 			File: r.ConfigFile, Line: e.Pos.Line, Col: e.Pos.Col, Msg: e.Msg, Hint: e.Hint,
+		})
+	}
+	if len(listed) < len(mistakes) {
+		next := mistakes[len(listed)]
+		r.found = append(r.found, repo.Finding{
+			Rule: ruleSyntax.ID, Severity: ruleSyntax.Severity, Model: r.Name, File: r.ConfigFile, Line: next.Pos.Line, Col: next.Pos.Col,
+			Msg: fmt.Sprintf("more mistakes from here on: %d", len(mistakes)-len(listed)), Hint: "correct those above first",
 		})
 	}
 }

@@ -33,6 +33,8 @@ type Options struct {
 	// Python is the interpreter that reads Python models without running them; empty
 	// skips the rules about them.
 	Python string
+	// AllMistakes lists every mistake of a text that cannot be read, instead of the first ones.
+	AllMistakes bool
 }
 
 // Check runs every rule on the models of one repository. The findings are sorted by

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,21 +28,41 @@ import (
 type oracle struct {
 	url, dir string
 	cmd      *exec.Cmd
-	log      *bytes.Buffer
+	log      *logText
+}
+
+// logText is what a server has logged until now.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // startOracle starts NVIDIA's server. TRITON_ORACLE is the folder that it is installed in (make
-// oracle).
-func startOracle(t *testing.T) *oracle {
+// oracle). Of a flag that is given twice, the last counts.
+func startOracle(t *testing.T, flags ...string) *oracle {
 	t.Helper()
 	root := os.Getenv("TRITON_ORACLE")
 	if root == "" {
 		t.Skip("TRITON_ORACLE does not name the folder of NVIDIA's server")
 	}
 	ports := freeporttest.Ports(t, 3)
-	o := &oracle{url: fmt.Sprintf("http://127.0.0.1:%d/v2/", ports[0]), dir: t.TempDir(), log: &bytes.Buffer{}}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "tritonserver"), "--model-repository="+o.dir, "--model-control-mode=explicit",
-		"--allow-gpu-metrics=false", fmt.Sprintf("--http-port=%d", ports[0]), fmt.Sprintf("--grpc-port=%d", ports[1]), fmt.Sprintf("--metrics-port=%d", ports[2]))
+	o := &oracle{url: fmt.Sprintf("http://127.0.0.1:%d/v2/", ports[0]), dir: t.TempDir(), log: &logText{}}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "tritonserver"), append([]string{
+		"--model-repository=" + o.dir, "--model-control-mode=explicit", "--allow-gpu-metrics=false",
+		fmt.Sprintf("--http-port=%d", ports[0]), fmt.Sprintf("--grpc-port=%d", ports[1]), fmt.Sprintf("--metrics-port=%d", ports[2]),
+	}, flags...)...)
 	cmd.Dir = t.TempDir()           // Python imports from the working directory
 	cmd.WaitDelay = 5 * time.Second // its processes of Python may outlive it and hold the pipe
 	cmd.Stdout, cmd.Stderr, o.cmd = o.log, o.log, cmd

@@ -59,7 +59,7 @@ func (s *server) snapshot() []document {
 // to others.
 func (s *server) diagnostics(d document, others map[string][]diagnostic) []diagnostic {
 	own := []diagnostic{}
-	for _, f := range s.lint(&d) {
+	for _, f := range s.lint(&d, s.options.Lint) {
 		switch {
 		case f.File == d.path || f.Line == 0:
 			own = append(own, s.diagnostic(&d, f))
@@ -73,12 +73,11 @@ func (s *server) diagnostics(d document, others map[string][]diagnostic) []diagn
 }
 
 // lint returns the findings about the model of a document.
-func (s *server) lint(d *document) []repo.Finding {
+func (s *server) lint(d *document, o lint.Options) []repo.Finding {
 	models, err := s.models(d)
 	if err != nil {
 		return nil
 	}
-	o := s.options.Lint
 	if !d.saved {
 		o.Python = ""
 	}

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func (s *server) codeActions(p codeActionParams) (any, error) {
 	actions := []codeAction{}
 	if wanted(kindQuickFix) {
 		from, to := d.offset(p.Range.Start), d.offset(p.Range.End)
-		for _, f := range s.lint(d) {
+		for _, f := range s.lint(d, s.options.Lint) {
 			if f.File != d.path || f.Line == 0 {
 				continue
 			}
@@ -87,12 +88,14 @@ func (s *server) quickFixes(d *document, model string, f repo.Finding) []codeAct
 func (s *server) fixAll(d *document, models []repo.Model) []codeAction {
 	one := []repo.Model{models[0]}
 	one[0].Texts = map[string][]byte{d.path: d.text}
+	o := s.options.Lint
+	o.AllMistakes = true
 	texts, err := fix.All(one, func(corrected []repo.Model) ([]repo.Finding, error) {
 		changed := *d
 		changed.set(d.version, string(corrected[0].Texts[d.path]))
-		return s.lint(&changed), nil
+		return s.lint(&changed, o), nil
 	})
-	i := slices.IndexFunc(texts, func(t *fix.Text) bool { return t.File == d.path })
+	i := slices.IndexFunc(texts, func(t *fix.Text) bool { return t.File == d.path && !bytes.Equal(t.Before, t.After) })
 	if err != nil || i < 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -245,16 +246,26 @@ func (o *lintOptions) check(models []repo.Model, limits thresholds) (found []rep
 	return suppress.Baseline(o.baseline, models, found)
 }
 
-// runFix corrects the configurations, or prints what it would change.
+// runFix corrects the configurations, or prints what it would change and how much it would leave.
 func runFix(p process.Process, o lintOptions, models []repo.Model, limits thresholds) error {
+	every := o
+	every.AllMistakes = true
 	texts, err := fix.All(models, func(models []repo.Model) ([]repo.Finding, error) {
-		found, _, err := o.check(models, limits)
+		found, _, err := every.check(models, limits)
 		return found, err
 	})
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
+	changed := false
 	for _, t := range texts {
+		for _, conflict := range t.Conflicts {
+			fmt.Fprintf(p.Stderr, "%s: %s\n", t.File, conflict)
+		}
+		if bytes.Equal(t.Before, t.After) {
+			continue
+		}
+		changed = true
 		if o.diff {
 			if _, err := p.Stdout.Write(diff.Diff(t.File, t.Before, t.File+" (corrected)", t.After)); err != nil {
 				return err
@@ -268,7 +279,17 @@ func runFix(p process.Process, o lintOptions, models []repo.Model, limits thresh
 			fmt.Fprintf(p.Stderr, "%s: corrected: %s\n", t.File, title)
 		}
 	}
-	if o.diff && len(texts) > 0 {
+	if !o.diff {
+		return nil // the findings that are left are reported
+	}
+	left, _, err := every.check(models, limits)
+	if err != nil {
+		return &process.ExitError{Code: process.Usage, Err: err}
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(p.Stderr, "left without a correction: %s\n", ui.Plural(len(left), "finding"))
+	}
+	if changed {
 		return &process.ExitError{Code: process.Failure}
 	}
 	return nil
