@@ -5,13 +5,14 @@ import (
 
 	"triton/cmd/cli/process"
 	"triton/pkg/log"
-	"triton/server/access/audit"
+	"triton/server"
 )
 
 // reopenOnHangup opens the log file and the audit log again at each SIGHUP, until the returned
 // function is called. Programs that rotate files send it. A server without such files ends with the
 // terminal that started it, as before.
-func reopenOnHangup(p process.Process, sink *log.Sink, records *audit.Options) (stop func()) {
+func reopenOnHangup(p process.Process, sink *log.Sink, opts *server.Options) (stop func()) {
+	records := &opts.Guard.Audit
 	if p.Hangups == nil || sink.Settings().File == "" && (records.File == "" || records.File == "stderr") {
 		return func() {}
 	}

@@ -44,7 +44,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	inherit(unit, &opts)
 	opts.Version, opts.Log, opts.Logs = p.Version, sink.Logger(), sink
 	opts.Guard.Audit.Stderr = p.Stderr
-	defer reopenOnHangup(p, sink, &opts.Guard.Audit)()
+	defer reopenOnHangup(p, sink, &opts)()
 	if o.access {
 		opts.Access = opts.Log
 	}
