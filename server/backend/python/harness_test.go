@@ -51,6 +51,7 @@ type harness struct {
 	log      *strings.Builder
 	mu       *sync.Mutex
 	instance backend.Instance
+	close    func() error // of the instance, once
 }
 
 func newHarness(t testing.TB, source string) *harness {
@@ -91,6 +92,13 @@ func (h *harness) logged() string {
 	return h.log.String()
 }
 
+// end closes the instance and returns the log, which has everything that the child printed and logged:
+// its reply overtakes both.
+func (h *harness) end() string {
+	require.NoError(h.t, h.close())
+	return h.logged()
+}
+
 // load makes the instance; the test's end closes it and looks for what is left.
 func (h *harness) load() error {
 	m, err := h.backend.Load(h.t.Context(), h.spec)
@@ -102,9 +110,9 @@ func (h *harness) load() error {
 	if err != nil {
 		return err
 	}
-	h.instance = in
+	h.instance, h.close = in, sync.OnceValue(in.Close)
 	h.t.Cleanup(func() {
-		require.NoError(h.t, in.Close())
+		require.NoError(h.t, h.close())
 		memory, err := h.backend.memory()
 		require.NoError(h.t, err)
 		require.Eventually(h.t, func() bool { return memory.pool.Outstanding() == 0 }, waitFor, tick) // a call may end after its child

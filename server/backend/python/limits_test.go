@@ -52,7 +52,7 @@ class TritonPythonModel:
 	}
 	require.ErrorContains(t, ask("1000000000"), "Unable to allocate 954. MiB")
 	require.NoError(t, ask("1000"))
-	require.Contains(t, h.logged(), "limits (536870912, 536870912) ["+cpu+"] "+nice+" 1")
+	require.Contains(t, h.end(), "limits (536870912, 536870912) ["+cpu+"] "+nice+" 1")
 
 	for parameter, value := range map[string]string{"python_cpus": "1023", "python_memory_limit_bytes": "many"} {
 		h := newHarness(t, echo)

@@ -273,7 +273,7 @@ class TritonPythonModel:
 	require.Equal(t, status.NotFound, status.CodeOf(responses[1].Err))
 	responses[0].Release()
 	responses[1].Release()
-	require.Contains(t, h.logged(), `level=WARN msg="from initialize" model=m instance=m_0 source=model.py:8`)
+	require.Contains(t, h.end(), `level=WARN msg="from initialize" model=m instance=m_0 source=model.py:8`)
 }
 
 // A child that dies ends its batch with the cause; one that hangs ends with its context.
