@@ -41,7 +41,7 @@ func text(t *testing.T, m *machine) string {
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(m)
-	f := &metricsFrontend{registry: reg, modelMetrics: metric.New(), machine: m, order: order}
+	f := &metricsFrontend{registry: reg, modelMetrics: metric.New(nil), machine: m, order: order}
 	return string(f.page())
 }
 

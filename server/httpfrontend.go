@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"triton/server/http1"
 	"triton/server/httpapi"
 )
@@ -41,7 +43,7 @@ func (s *Server) httpOptions() httpapi.Options {
 	return httpapi.Options{
 		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
-		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: s.registry, Readiness: s.readiness, State: s,
+		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: prometheus.GathererFunc(s.gatherModels), Readiness: s.readiness, State: s,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 		Traffic: s.traffic, Guard: s.guard,
 	}

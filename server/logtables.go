@@ -37,7 +37,8 @@ func (s *Server) logOptions() {
 	rows := [][]string{
 		{"Option", "Value"},
 		{"server_id", o.ID},
-		{"server_version", o.Version},
+		{"server_version", TritonVersion},
+		{"program_version", o.Version},
 		{"server_extensions", strings.Join(extensions, " ")},
 	}
 	for i, path := range o.Repositories {

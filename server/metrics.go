@@ -54,22 +54,17 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error
 func (s *Server) collectMetrics() *metricsFrontend {
 	o := s.opts.Metrics
 	f := &metricsFrontend{
-		guard: s.guard, registry: s.registry, modelMetrics: s.modelMetrics, order: stats.FamilyNames(),
+		guard: s.guard, registry: s.registry, modelMetrics: s.modelMetrics, order: familyOrder(),
 		machine: &machine{root: rootFS(), pool: s.pool, cpu: o.CPU, interval: o.Interval, log: s.opts.Log},
 	}
 	if o.GPU {
 		f.machine.gpus = newGPUMeters(s.gpus, s.opts.Log)
 	}
-	for _, p := range polledMetrics {
-		f.order = append(f.order, p.name)
-	}
-	for _, g := range cacheGauges {
-		f.order = append(f.order, g.name)
-	}
 	if local, ok := s.cache.(*cache.Local); ok {
 		f.registry.MustRegister(cacheMetrics{local})
 	}
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, s.traffic.Metrics(), s.phases, demandMetrics{s.models})
+	f.registry.MustRegister(buildInfo(s.opts.Version, s.opts.Commit))
 	f.registry.MustRegister(memoryCounters(s.pool)...)
 	f.registry.MustRegister(repositoryMetrics{s.remote})
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
@@ -143,13 +138,19 @@ func (f *metricsFrontend) Serve(x *http1.Exchange) {
 // page returns all metrics. A metric that cannot be written does not hide the others.
 func (f *metricsFrontend) page() []byte {
 	families := f.gather(f.registry)
-	families = append(families, capi.Metrics().Gather()...) // cache libraries make some of the families in f.order
-	slices.SortStableFunc(families, byOrder(f.order))
-	families = append(families, f.modelMetrics.Gather()...)
+	var runtime []*dto.MetricFamily
 	if f.runtime != nil {
-		families = append(families, f.gather(f.runtime)...)
+		runtime = f.gather(f.runtime)
 	}
-	return appendFamilies(nil, families)
+	own := len(families)
+	families = append(families, runtime...)
+	families = mergeFamilies(families, capi.Metrics().Gather())
+	libraries := len(families)
+	families = mergeFamilies(families, f.modelMetrics.Gather())
+	// Cache libraries make some of the families in f.order.
+	shown := slices.Concat(families[:own], families[own+len(runtime):libraries])
+	slices.SortStableFunc(shown, byOrder(f.order))
+	return appendFamilies(nil, slices.Concat(shown, families[libraries:], runtime))
 }
 
 func (f *metricsFrontend) gather(from *prometheus.Registry) []*dto.MetricFamily {

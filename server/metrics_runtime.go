@@ -22,3 +22,13 @@ func newRuntimeMetrics() *prometheus.Registry {
 	)
 	return r
 }
+
+// buildInfo says which program serves, beside the version of Triton that it follows.
+func buildInfo(version, commit string) prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "triton_build_info", Help: "1, with the version and commit of this program and the version of Triton that it follows, as labels",
+		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "triton": TritonVersion},
+	})
+	g.Set(1)
+	return g
+}

@@ -28,10 +28,16 @@ import (
 	"triton/server/trace"
 )
 
+// TritonVersion is the version of Triton whose protocol and behaviour the server follows. It is the
+// version in the server's metadata, because programs parse that as Triton's, to know what they may use.
+const TritonVersion = "2.73.0"
+
 // Options are all settings of a server. Start from Default.
 type Options struct {
-	// ID and Version are the server's name and version in its metadata.
-	ID, Version string
+	// ID is the server's name in its metadata.
+	ID string
+	// Version and Commit say what this program was built from.
+	Version, Commit string
 
 	Repositories []string
 	// ExitOnError makes Run fail if any model cannot be loaded.

@@ -103,8 +103,9 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
-		registry: prometheus.NewRegistry(), modelMetrics: metric.New(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
+		registry: prometheus.NewRegistry(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
+	s.modelMetrics = metric.New(s.kindTaken)
 	s.exitTimeout.Store(int64(o.ExitTimeout))
 	capi.SetLog(o.Log, o.Logs)
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
@@ -131,7 +132,7 @@ func New(o Options) (*Server, error) {
 		},
 		Agents: agents.New(agents.Options{Directory: o.Agents.Directory, PreferLibrary: o.Agents.PreferLibrary, Log: o.Log}),
 		Paths:  o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,
-		ID: o.ID, Version: o.Version, Extensions: extensions,
+		ID: o.ID, Version: TritonVersion, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed, SettleTime: o.Models.SettleTime,
 		Demand: s.demand(), GPUMemory: s.gpus.processMemory, MemoryRecord: o.Models.MemoryRecord,

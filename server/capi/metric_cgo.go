@@ -13,9 +13,9 @@ import (
 	"triton/server/backend/metric"
 )
 
-// metrics holds the families of the process: the functions for metrics name no server. Libraries
-// that come with Triton use its names for caches.
-var metrics = metric.New("nv_cache_")
+// metrics holds the families of the process. The functions for metrics name no server, so no family
+// of a server can be in their way here; its page leaves out what contradicts its own families.
+var metrics = metric.New(nil)
 
 // Metrics returns the metrics of C code.
 func Metrics() *metric.Registry { return metrics }

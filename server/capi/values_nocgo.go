@@ -9,7 +9,7 @@ import (
 	"triton/server/backend/metric"
 )
 
-var metrics = metric.New()
+var metrics = metric.New(nil)
 
 // Metrics returns the metrics of C code, of which this program has none.
 func Metrics() *metric.Registry { return metrics }

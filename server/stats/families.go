@@ -1,6 +1,9 @@
 package stats
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
 
 // family is one metric of model versions.
 type family struct {
@@ -88,19 +91,25 @@ const (
 	sizeHelp  = "Executed batches by their number of rows"
 )
 
-// FamilyNames returns the names of the metrics of model versions in Triton's order,
-// then ours.
-func FamilyNames() []string {
-	var all []string
+// Family is the name and the kind of a metric.
+type Family struct {
+	Name string
+	Kind dto.MetricType
+}
+
+// Families returns the metrics of model versions in Triton's order, then ours.
+func Families() []Family {
+	var all []Family
 	for _, f := range families {
-		all = append(all, f.name)
+		all = append(all, Family{f.name, *f.kind.ToDTO()})
 	}
-	all = append(all, firstResponse)
+	all = append(all, Family{firstResponse, dto.MetricType_HISTOGRAM})
 	for _, d := range distributions {
-		all = append(all, d.histogram)
+		all = append(all, Family{d.histogram, dto.MetricType_HISTOGRAM})
 	}
 	for _, d := range distributions {
-		all = append(all, d.summary)
+		all = append(all, Family{d.summary, dto.MetricType_SUMMARY})
 	}
-	return append(all, hitSummary, missSummary, inFlightName, closeName, sizeName)
+	return append(all, Family{hitSummary, dto.MetricType_SUMMARY}, Family{missSummary, dto.MetricType_SUMMARY},
+		Family{inFlightName, dto.MetricType_GAUGE}, Family{closeName, dto.MetricType_COUNTER}, Family{sizeName, dto.MetricType_HISTOGRAM})
 }

@@ -42,7 +42,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	}
 	defer unit.Close()
 	inherit(unit, &opts)
-	opts.Version, opts.Log, opts.Logs = p.Version, sink.Logger(), sink
+	opts.Version, opts.Commit, opts.Log, opts.Logs = p.Version, p.Commit, sink.Logger(), sink
 	opts.Guard.Audit.Stderr = p.Stderr
 	defer reopenOnHangup(p, sink, &opts)()
 	if o.access {

@@ -204,7 +204,7 @@ var errGone = errors.New("the child has ended")
 func hostile(t *testing.T, process *child.Process, pool *tensor.Pool, decoupled bool, frames []byte) {
 	t.Helper()
 	s := &session{
-		name: "m", spec: backend.Spec{Metrics: metric.New()}, memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
+		name: "m", spec: backend.Spec{Metrics: metric.New(nil)}, memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
 		ended: make(chan struct{}), total: &granted{}, log: childLog{log: slog.New(slog.DiscardHandler), model: "m"},
 	}
 	close(s.ended) // nothing waits for the end of the process

@@ -83,7 +83,7 @@ func (s *session) newMetric(number uint32, r *child.Reader) error {
 	if err != nil {
 		return err
 	}
-	s.metrics.AddMetric(number, m)
+	s.metrics.AddMetric(number, family, m)
 	return nil
 }
 

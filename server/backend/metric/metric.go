@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"triton/pkg/status"
 )
 
@@ -27,18 +29,25 @@ func (k Kind) String() string {
 	return "TRITONSERVER_METRIC_KIND_" + [...]string{"COUNTER", "GAUGE", "HISTOGRAM"}[k]
 }
 
+// DTO returns the kind in Prometheus' data model.
+func (k Kind) DTO() dto.MetricType {
+	return [...]dto.MetricType{dto.MetricType_COUNTER, dto.MetricType_GAUGE, dto.MetricType_HISTOGRAM}[k]
+}
+
 // Registry holds the families of all models. It is safe for concurrent use.
 type Registry struct {
-	free     []string // prefixes of the server's own names that are free here
+	taken    func(name string, kind Kind) bool
 	mu       sync.Mutex
 	families map[string]*Family
 	mirror   Mirror // nil: none
 	last     uint32 // number of a family or metric
 }
 
-// New returns an empty Registry. Families may have the prefixes of the server's own ones only if
-// they begin with one of free.
-func New(free ...string) *Registry { return &Registry{free: free, families: map[string]*Family{}} }
+// New returns an empty Registry. taken reports whether the server has a family of its own with a
+// name, but of another kind; nil: it never has. It is called without a lock held.
+func New(taken func(name string, kind Kind) bool) *Registry {
+	return &Registry{taken: taken, families: map[string]*Family{}}
+}
 
 // Family is a family of metrics of one name. Models that make a family of the same name
 // and kind share it.
@@ -51,6 +60,9 @@ type Family struct {
 	number     uint32
 }
 
+// errKind refuses a family whose name has another kind already. The text is Triton's.
+var errKind error = status.New(status.Internal, "Family name already exists with different type")
+
 var validName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
 
 // Family makes a family, or returns the one that exists. The caller releases it.
@@ -60,12 +72,14 @@ func (r *Registry) Family(name, help string, kind Kind) (*Family, error) {
 		return nil, status.New(status.InvalidArg, "Unsupported kind passed to Metric Family")
 	case !validName.MatchString(name):
 		return nil, status.New(status.Internal, "Invalid metric name")
+	case r.taken != nil && r.taken(name, kind):
+		return nil, errKind
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.families[name]
-	if f != nil && f.kind != kind || r.ofServer(name) {
-		return nil, status.New(status.Internal, "Family name already exists with different type")
+	if f != nil && f.kind != kind {
+		return nil, errKind
 	}
 	if f == nil {
 		f = &Family{registry: r, name: name, help: help, kind: kind}
@@ -76,21 +90,6 @@ func (r *Registry) Family(name, help string, kind Kind) (*Family, error) {
 	}
 	f.refs++
 	return f, nil
-}
-
-// ofServer reports whether a name may be one of the server's own families.
-func (r *Registry) ofServer(name string) bool {
-	for _, prefix := range r.free {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
-	}
-	for _, prefix := range []string{"nv_", "triton_", "go_", "process_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // Release ends one use of a family. The last one removes it.

@@ -11,7 +11,7 @@ import (
 // The texts are NVIDIA's, recorded from its server.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	r := New()
+	r := New(func(name string, kind Kind) bool { return name == "nv_inference_count" && kind != Counter })
 	family := func(kind Kind) *Family {
 		f, err := r.Family("f_"+strings.ToLower(kind.String()), "help", kind)
 		require.NoError(t, err)
@@ -26,8 +26,12 @@ func TestErrors(t *testing.T) {
 	_, noValue := h.Value()
 	_, name := r.Family("bad name", "", Gauge)
 	_, server := r.Family("nv_inference_count", "", Gauge)
-	_, other := r.Family("f_triton", "", Gauge)
-	require.NoError(t, other)
+	for _, free := range []string{"f_triton", "nv_trt_llm_kv_cache_block_metrics", "triton_own", "go_own", "process_own"} {
+		_, err := r.Family(free, "", Gauge)
+		require.NoError(t, err)
+	}
+	_, same := r.Family("nv_inference_count", "", Counter)
+	require.NoError(t, same)
 	_, kind := r.Family("f_triton", "", Counter)
 	_, bounds := family(Histogram).Metric(nil, []float64{10, 1})
 	_, label := family(Gauge).Metric([]Label{{"a b", ""}}, nil)
@@ -52,7 +56,7 @@ func TestErrors(t *testing.T) {
 // Models share families and metrics; the last use removes them.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	r := New()
+	r := New(nil)
 	f, err := r.Family("requests", "count", Counter)
 	require.NoError(t, err)
 	same, err := r.Family("requests", "other", Counter)
@@ -93,5 +97,32 @@ func TestLife(t *testing.T) {
 	f.Release()
 	m.Release()
 	h.Release()
+	require.Empty(t, r.Gather())
+}
+
+// TestTableDropsFamily: without its family a metric cannot be changed, so it is not shown either, also
+// where another child uses the family.
+func TestTableDropsFamily(t *testing.T) {
+	t.Parallel()
+	r := New(nil)
+	var child, other Table
+	make := func(table *Table, label string) {
+		f, err := r.Family("requests", "count", Counter)
+		require.NoError(t, err)
+		m, err := f.Metric([]Label{{"x", label}}, nil)
+		require.NoError(t, err)
+		table.AddFamily(1, f)
+		table.AddMetric(2, 1, m)
+	}
+	make(&child, "1")
+	make(&other, "2")
+	child.Drop(1)
+	child.Drop(2) // the child's own end of the metric comes later
+	require.Nil(t, child.Metric(2))
+	all := r.Gather()
+	require.Len(t, all, 1)
+	require.Len(t, all[0].GetMetric(), 1)
+	require.Equal(t, "2", all[0].GetMetric()[0].GetLabel()[0].GetValue())
+	other.Release()
 	require.Empty(t, r.Gather())
 }

@@ -26,7 +26,7 @@ func (c *copier) Family(number uint32, name, help string, kind metric.Kind) {
 func (c *copier) Metric(number, family uint32, labels []metric.Label, bounds []float64) {
 	c.calls++
 	if m, err := c.table.Family(family).Metric(labels, bounds); err == nil {
-		c.table.AddMetric(number, m)
+		c.table.AddMetric(number, family, m)
 	}
 }
 
@@ -45,8 +45,8 @@ func (c *copier) Drop(number uint32) {
 func text(r *metric.Registry) string { return fmt.Sprint(r.Gather()) }
 
 func TestMirror(t *testing.T) {
-	c := &copier{to: metric.New()}
-	r := metric.New()
+	c := &copier{to: metric.New(nil)}
+	r := metric.New(nil)
 	r.SetMirror(c)
 	same := func() {
 		t.Helper()
@@ -93,16 +93,17 @@ func TestMirror(t *testing.T) {
 
 // TestOrphans: the metrics of children that died go on in the next ones, and end with the model.
 func TestOrphans(t *testing.T) {
-	r := metric.New()
+	r := metric.New(nil)
 	var o metric.Orphans
 	for range 3 {
 		var child metric.Table
 		f, err := r.Family("calls_total", "Calls.", metric.Counter)
 		require.NoError(t, err)
-		child.AddFamily(child.Next(), f)
+		family := child.Next()
+		child.AddFamily(family, f)
 		m, err := f.Metric(nil, nil)
 		require.NoError(t, err)
-		child.AddMetric(child.Next(), m)
+		child.AddMetric(child.Next(), family, m)
 		require.NoError(t, m.Increment(1))
 		o.Adopt(&child)
 	}

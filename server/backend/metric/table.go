@@ -5,7 +5,13 @@ package metric
 type Table struct {
 	last     uint32
 	families map[uint32]*Family
-	metrics  map[uint32]*Metric
+	metrics  map[uint32]numbered
+}
+
+// numbered is a metric with the number of its family.
+type numbered struct {
+	*Metric
+	family uint32
 }
 
 // Next returns a number that is not in use, for a child that chooses none itself.
@@ -23,29 +29,35 @@ func (t *Table) AddFamily(number uint32, f *Family) {
 	t.families[number] = f
 }
 
-// AddMetric enters a metric, whose use ends with its number.
-func (t *Table) AddMetric(number uint32, m *Metric) {
+// AddMetric enters a metric, whose use ends with its number or that of its family.
+func (t *Table) AddMetric(number, family uint32, m *Metric) {
 	if t.metrics == nil {
-		t.metrics = map[uint32]*Metric{}
+		t.metrics = map[uint32]numbered{}
 	}
 	t.Drop(number)
-	t.metrics[number] = m
+	t.metrics[number] = numbered{m, family}
 }
 
 // Family returns the family with a number; nil: there is none.
 func (t *Table) Family(number uint32) *Family { return t.families[number] }
 
 // Metric returns the metric with a number; nil: there is none.
-func (t *Table) Metric(number uint32) *Metric { return t.metrics[number] }
+func (t *Table) Metric(number uint32) *Metric { return t.metrics[number].Metric }
 
-// Drop releases what has a number.
+// Drop releases what has a number; with a family its metrics, which the child can no longer change.
 func (t *Table) Drop(number uint32) {
-	if m := t.metrics[number]; m != nil {
+	if m, ok := t.metrics[number]; ok {
 		delete(t.metrics, number)
 		m.Release()
 	}
 	if f := t.families[number]; f != nil {
 		delete(t.families, number)
+		for n, m := range t.metrics {
+			if m.family == number {
+				delete(t.metrics, n)
+				m.Release()
+			}
+		}
 		f.Release()
 	}
 }
@@ -79,8 +91,8 @@ func (o *Orphans) Adopt(t *Table) {
 		}
 	}
 	for n, m := range t.metrics {
-		if !o.metrics[m] {
-			o.metrics[m] = true
+		if !o.metrics[m.Metric] {
+			o.metrics[m.Metric] = true
 			delete(t.metrics, n)
 		}
 	}

@@ -74,7 +74,7 @@ func (r *Registry) Gather() (all []*dto.MetricFamily) {
 		if len(f.metrics) == 0 {
 			continue
 		}
-		kind := [...]dto.MetricType{dto.MetricType_COUNTER, dto.MetricType_GAUGE, dto.MetricType_HISTOGRAM}[f.kind]
+		kind := f.kind.DTO()
 		g := &dto.MetricFamily{Name: new(f.name), Help: new(f.help), Type: &kind}
 		for _, m := range f.metrics {
 			g.Metric = append(g.Metric, m.gather())

@@ -63,7 +63,7 @@ func (e *events) measure(operation uint8, r *child.Reader) (string, error) {
 		return "", nil
 	}
 	if operation == metricNew {
-		return e.newMetric(m.Family(number), r)
+		return e.newMetric(number, r)
 	}
 	one := m.Metric(number)
 	if one == nil {
@@ -81,8 +81,8 @@ func (e *events) measure(operation uint8, r *child.Reader) (string, error) {
 	return strconv.FormatFloat(v, 'g', -1, 64), err
 }
 
-// newMetric makes a metric with the labels of a JSON object.
-func (e *events) newMetric(f *metric.Family, r *child.Reader) (string, error) {
+// newMetric makes a metric of the family with a number, with the labels of a JSON object.
+func (e *events) newMetric(family uint32, r *child.Reader) (string, error) {
 	var values map[string]any
 	wrong := json.Unmarshal(r.Next(uint64(r.Uint32())), &values)
 	var bounds []float64
@@ -92,6 +92,7 @@ func (e *events) newMetric(f *metric.Family, r *child.Reader) (string, error) {
 		}
 		bounds = append(bounds, math.Float64frombits(r.Uint64()))
 	}
+	f := e.metrics.Family(family)
 	if f == nil || wrong != nil || r.Err() != nil {
 		return "", status.New(status.Internal, "the metric family was deleted")
 	}
@@ -108,6 +109,6 @@ func (e *events) newMetric(f *metric.Family, r *child.Reader) (string, error) {
 		return "", err
 	}
 	number := e.metrics.Next()
-	e.metrics.AddMetric(number, one)
+	e.metrics.AddMetric(number, family, one)
 	return strconv.FormatUint(uint64(number), 10), nil
 }

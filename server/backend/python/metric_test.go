@@ -41,7 +41,7 @@ func series(r *metric.Registry) string {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, measuring)
-	h.spec.Metrics = metric.New()
+	h.spec.Metrics = metric.New(nil)
 	require.NoError(t, h.load())
 	require.Len(t, h.spec.Metrics.Gather(), 1)
 	fails := func(prefix, cause string) string {
@@ -97,7 +97,7 @@ inits label:{name:"model" value:"m"} counter:{value:1}`
 func TestMetricsOutliveAChild(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, measuring)
-	h.spec.Metrics = metric.New()
+	h.spec.Metrics = metric.New(nil)
 	m, err := h.backend.Load(t.Context(), h.spec)
 	require.NoError(t, err)
 	for want := 1; want <= 3; want++ {

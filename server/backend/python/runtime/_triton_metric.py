@@ -34,7 +34,7 @@ def question(body, prefix):
 
 
 class Handle:
-    """A family or a metric of the server. Its end releases it."""
+    """A family or a metric of the server. Its end releases it, unless it was deleted before."""
 
     __slots__ = ("number", "deleted")
 
@@ -42,8 +42,13 @@ class Handle:
         self.number, self.deleted = int(number), False
 
     def __del__(self):
-        if not _base.finalizing:
-            _base.host.release_metric(self.number)
+        self.delete()
+
+    def delete(self):
+        if not self.deleted:
+            self.deleted = True
+            if not _base.finalizing:
+                _base.host.release_metric(self.number)
 
 
 class MetricFamily:
@@ -63,7 +68,7 @@ class MetricFamily:
     def __del__(self):
         handle = getattr(self, "_handle", None)
         if handle is not None:
-            handle.deleted = True
+            handle.delete()  # with its metrics, which cannot be changed from now on
 
     def Metric(self, labels=None, buckets=None):
         if labels is not None and not isinstance(labels, dict):

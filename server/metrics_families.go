@@ -1,0 +1,98 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"triton/server/backend/metric"
+	"triton/server/capi"
+	"triton/server/stats"
+)
+
+// tritonFamilies returns the families that Triton's server has too, in its order within each kind.
+func tritonFamilies() []stats.Family {
+	all := stats.Families()
+	for _, p := range polledMetrics {
+		all = append(all, stats.Family{Name: p.name, Kind: *p.kind.ToDTO()})
+	}
+	for _, g := range cacheGauges {
+		all = append(all, stats.Family{Name: g.name, Kind: dto.MetricType_GAUGE})
+	}
+	return all
+}
+
+func familyOrder() (names []string) {
+	for _, f := range tritonFamilies() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// kindTaken reports whether the server has a family of a name, but of another kind. Triton's
+// families have their kind from the start, ours and those of the runtime as soon as they have values.
+func (s *Server) kindTaken(name string, kind metric.Kind) bool {
+	named := func(f stats.Family) bool { return f.Name == name }
+	if own := tritonFamilies(); slices.ContainsFunc(own, named) {
+		return own[slices.IndexFunc(own, named)].Kind != kind.DTO()
+	}
+	ours := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	if !slices.ContainsFunc([]string{"triton_", "go_", "process_"}, ours) {
+		return false
+	}
+	for _, registry := range []*prometheus.Registry{s.registry, newRuntimeMetrics()} {
+		families, _ := registry.Gather() // the page reports what cannot be gathered
+		if f := familyNamed(families, name); f != nil {
+			return f.GetType() != kind.DTO()
+		}
+	}
+	return false
+}
+
+// gatherModels returns the families that models and libraries made, which load reports are made of.
+func (s *Server) gatherModels() ([]*dto.MetricFamily, error) {
+	return append(s.modelMetrics.Gather(), capi.Metrics().Gather()...), nil
+}
+
+func familyNamed(families []*dto.MetricFamily, name string) *dto.MetricFamily {
+	for _, f := range families {
+		if f.GetName() == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// mergeFamilies appends families of models to those of the server, or their series to a family that
+// has the name already. A page with a name or a series twice is no page, so the server's count.
+func mergeFamilies(own, models []*dto.MetricFamily) []*dto.MetricFamily {
+	for _, m := range models {
+		f := familyNamed(own, m.GetName())
+		if f == nil {
+			own = append(own, m)
+			continue
+		}
+		for _, series := range m.GetMetric() {
+			if f.GetType() == m.GetType() && !slices.ContainsFunc(f.GetMetric(), sameLabels(series)) {
+				f.Metric = append(f.Metric, series)
+			}
+		}
+	}
+	return own
+}
+
+func sameLabels(m *dto.Metric) func(*dto.Metric) bool {
+	key := func(m *dto.Metric) string {
+		labels := slices.Clone(m.GetLabel())
+		slices.SortFunc(labels, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+		var b strings.Builder
+		for _, l := range labels {
+			b.WriteString(l.GetName() + "\x00" + l.GetValue() + "\x00")
+		}
+		return b.String()
+	}
+	want := key(m)
+	return func(other *dto.Metric) bool { return key(other) == want }
+}
