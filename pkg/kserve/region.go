@@ -15,6 +15,9 @@ type RegionSlice struct {
 // Find returns the memory of the slice. The caller owns its reference. A nil rs
 // has no regions.
 func (s RegionSlice) Find(rs Regions) (tensor.Segment, error) {
+	if err := CheckLength("name of a shared memory region", len(s.Region), MaxName); err != nil {
+		return tensor.Segment{}, err
+	}
 	if rs == nil {
 		return tensor.Segment{}, status.New(status.NotFound, "Unable to find shared memory region: '%s'", s.Region)
 	}

@@ -10,10 +10,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto"
+	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/nonblock"
 	"triton/server/infer"
@@ -243,8 +246,26 @@ func (in *messageReader) unmarshal(v any) error {
 // decode reads data into a generated message.
 func (in *messageReader) decode(v any) error {
 	defer in.free()
-	if err := encoding.GetCodecV2(proto.Name).Unmarshal(in.data, v); err != nil {
+	if err := encoding.GetCodecV2(protocodec.Name).Unmarshal(in.data, v); err != nil {
 		return grpcstatus.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+	}
+	if m, ok := v.(proto.Message); ok {
+		return checkNames(m)
+	}
+	return nil
+}
+
+// checkNames applies the limit of names to the string fields of a message, which errors and
+// replies repeat.
+func checkNames(m proto.Message) (err error) {
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.Kind() == protoreflect.StringKind && !f.IsList() && !f.IsMap() {
+			err = kserve.CheckLength("field "+string(f.Name()), len(v.String()), kserve.MaxName)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return statusError(err)
 	}
 	return nil
 }

@@ -50,8 +50,14 @@ func (s *stream) take() bool {
 func (s *stream) isOver() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	broken := s.readErr != nil && !errors.Is(s.readErr, errParse) && grpcstatus.Code(s.readErr) != codes.ResourceExhausted
+	broken := s.readErr != nil && !errors.Is(s.readErr, errParse) && !refusedMessage(s.readErr)
 	return broken || s.ended && s.inFlight.n == 0, s.readErr
+}
+
+// refusedMessage reports whether a message was refused for its size.
+func refusedMessage(err error) bool {
+	code := grpcstatus.Code(err)
+	return code == codes.ResourceExhausted || code == codes.InvalidArgument
 }
 
 // deliver writes one response and ends its call if it is the last.

@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"triton/pkg/kserve"
 )
 
 // endpoint is what a path names.
@@ -218,6 +221,16 @@ func unescape(name string) (string, bool) {
 		}
 	}
 	return name, name != ".." && !strings.ContainsAny(name, "/\\\x00")
+}
+
+// checkNames applies the limits of names, which errors and replies repeat.
+func (r *route) checkNames() error {
+	if len(r.model) <= kserve.MaxName && len(r.version) <= kserve.MaxName && len(r.region) <= kserve.MaxName {
+		return nil
+	}
+	return errors.Join(
+		kserve.CheckLength("model name", len(r.model), kserve.MaxName), kserve.CheckLength("model version", len(r.version), kserve.MaxName),
+		kserve.CheckLength("name of a shared memory region", len(r.region), kserve.MaxName))
 }
 
 // allows reports whether an endpoint takes the method. HEAD is GET without a body in the reply.

@@ -39,7 +39,11 @@ func (a *api) serve(x *exchange) {
 		x.refuse(404, "Not Found")
 		return
 	}
-	if err := a.dispatch(x, &r); err != nil {
+	err := r.checkNames()
+	if err == nil {
+		err = a.dispatch(x, &r)
+	}
+	if err != nil {
 		x.fail(err)
 	}
 }

@@ -25,6 +25,9 @@ func (m *Manager) RegisterCUDA(name string, handle []byte, on, size uint64) erro
 	if err := m.Allowed(); err != nil {
 		return err
 	}
+	if err := checkNames(name, ""); err != nil {
+		return err
+	}
 	if m.opts.CUDA == nil {
 		return status.New(status.InvalidArg, "failed to register CUDA shared memory region: '%s', GPUs not supported", name)
 	}

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -24,6 +25,9 @@ func (m *Manager) RegisterSystem(name, key string, offset, size uint64) error {
 	if err := m.Allowed(); err != nil {
 		return err
 	}
+	if err := checkNames(name, key); err != nil {
+		return err
+	}
 	object := strings.TrimLeft(key, "/")
 	if object == "" {
 		return status.New(status.InvalidArg, "cannot register shared memory region '%s' - invalid shm key '%s'", name, key)
@@ -33,6 +37,14 @@ func (m *Manager) RegisterSystem(name, key string, offset, size uint64) error {
 			"cannot register shared memory region '%s' with key '%s' as the key contains the reserved prefix '%s'", name, key, reserved)
 	}
 	return m.register(&region{name: name, size: size, memory: &mapping{key: key, name: object, offset: offset}})
+}
+
+// checkNames limits the names that the registry keeps.
+func checkNames(name, key string) error {
+	if err := kserve.CheckLength("name of a shared memory region", len(name), kserve.MaxName); err != nil {
+		return err
+	}
+	return kserve.CheckLength("shared memory key", len(key), kserve.MaxName)
 }
 
 // UnregisterSystem removes a system region, or all of them if name is empty. The name

@@ -59,10 +59,13 @@ func (g *generator) members(visit func(name string) error) error {
 	r := &g.d.r
 	r.Enter()
 	var seen map[string]struct{}
-	for first := true; ; first = false {
-		b, ok := r.Member(first)
+	for n := 1; ; n++ {
+		b, ok := r.Member(n == 1)
 		if !ok || b == nil {
 			return nil
+		}
+		if err := checkParameter(b, n); err != nil {
+			return err
 		}
 		name := string(b)
 		_, again := seen[name]

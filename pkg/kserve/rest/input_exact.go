@@ -80,6 +80,9 @@ func (d *Decoder) name(to *string) error {
 	if err != nil {
 		return unparsable("name", err)
 	}
+	if err := kserve.CheckLength("tensor name", len(s), kserve.MaxName); err != nil {
+		return err
+	}
 	*to = d.names.get(s)
 	return nil
 }
@@ -88,6 +91,9 @@ func (d *Decoder) datatype(t *kserve.Tensor) error {
 	s, err := d.r.Text()
 	if err != nil {
 		return unparsable("datatype", err)
+	}
+	if err := kserve.CheckLength("data type", len(s), kserve.MaxName); err != nil {
+		return err
 	}
 	// An unknown name stays Invalid. For binary data the core reports it, for
 	// other data the method data.
@@ -113,6 +119,9 @@ func (d *Decoder) shape(t *kserve.Tensor) error {
 		v, err := r.Uint()
 		if err != nil {
 			return unparsable("shape", err)
+		}
+		if err := kserve.CheckDims(len(t.Shape) + 1); err != nil {
+			return err
 		}
 		bad = bad || v > math.MaxInt64
 		t.Shape = append(t.Shape, int64(v))

@@ -17,13 +17,16 @@ func (d *Decoder) parameters() error {
 	}
 	r.Enter()
 	var seen uint8
-	for first := true; ; first = false {
-		name, ok := r.Member(first)
+	for n := 1; ; n++ {
+		name, ok := r.Member(n == 1)
 		if !ok {
 			return r.Err()
 		}
 		if name == nil {
 			return nil
+		}
+		if err := checkParameter(name, n); err != nil {
+			return err
 		}
 		bit := wellKnown(name)
 		if seen&bit != 0 {
@@ -37,6 +40,14 @@ func (d *Decoder) parameters() error {
 			return err
 		}
 	}
+}
+
+// checkParameter applies the limits to the name of parameter number n.
+func checkParameter(name []byte, n int) error {
+	if err := kserve.CheckCount("parameters", n); err != nil {
+		return err
+	}
+	return kserve.CheckLength("parameter name", len(name), kserve.MaxName)
 }
 
 // wellKnown returns a bit for each parameter that has a field of the request, 0 for the
@@ -123,7 +134,12 @@ func (d *Decoder) customParameter(name string) error {
 	switch d.r.Peek() {
 	case '"':
 		var s []byte
-		s, err = d.r.Text()
+		if s, err = d.r.Text(); err == nil {
+			err = kserve.CheckLength("value of a string parameter", len(s), kserve.MaxText)
+		}
+		if err != nil {
+			return err
+		}
 		p.Kind, p.String = kserve.ParamString, string(s)
 	case 't', 'f':
 		p.Kind = kserve.ParamBool

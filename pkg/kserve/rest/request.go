@@ -82,6 +82,9 @@ func (d *Decoder) id() error {
 	if err != nil {
 		return unparsable("id", err)
 	}
+	if err := kserve.CheckLength("request ID", len(s), kserve.MaxID); err != nil {
+		return err
+	}
 	d.req.ID = string(s)
 	return nil
 }
@@ -99,6 +102,9 @@ func (d *Decoder) inputs(read func(*Decoder, *kserve.Tensor) error) error {
 		}
 		if !more {
 			return nil
+		}
+		if err := kserve.CheckCount("inputs", len(d.req.Inputs)+1); err != nil {
+			return err
 		}
 		if err := read(d, d.req.AddInput()); err != nil {
 			return err
@@ -119,6 +125,9 @@ func (d *Decoder) outputs(read func(*Decoder, *kserve.RequestedOutput) error) er
 		}
 		if !more {
 			return nil
+		}
+		if err := kserve.CheckCount("requested outputs", len(d.req.Outputs)+1); err != nil {
+			return err
 		}
 		outputs := append(d.req.Outputs, kserve.RequestedOutput{})
 		d.req.Outputs = outputs

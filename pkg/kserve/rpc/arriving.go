@@ -18,7 +18,7 @@ type Arriving struct {
 // ReadArriving reads the first bytes of a message of total bytes. It reports false if they end
 // anywhere else, if the message has another number of inputs, or if it is malformed.
 func (c *Codec) ReadArriving(first mem.BufferSlice, total int) (a Arriving, ok bool) {
-	d := decoder{codec: c}
+	d := decoder{codec: c, limited: true}
 	d.reset(first)
 	have, inputs := d.left, 0
 	for d.left > 0 {
@@ -29,9 +29,9 @@ func (c *Codec) ReadArriving(first mem.BufferSlice, total int) (a Arriving, ok b
 		case typ != protowire.BytesType:
 			err = d.skip(num, typ, maxDepth)
 		case num == 1:
-			a.ModelName, err = d.name()
+			a.ModelName, err = d.name("model name")
 		case num == 2:
-			a.ModelVersion, err = d.name()
+			a.ModelVersion, err = d.name("model version")
 		case num == requestRaw:
 			size, err := d.uvarint()
 			a.Contents, a.Size = have-d.left, int(size)

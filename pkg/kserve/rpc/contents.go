@@ -42,6 +42,11 @@ func (d *decoder) content(msg []byte, tensor int) error {
 		d.contents = append(d.contents, contents{tensor: tensor})
 	}
 	c := &d.contents[len(d.contents)-1]
+	if len(c.msg) > 0 { // add copies them together
+		if err := d.take(len(c.msg) + len(msg)); err != nil {
+			return err
+		}
+	}
 	c.add(msg)
 	for len(msg) > 0 {
 		var f field

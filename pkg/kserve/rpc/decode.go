@@ -37,7 +37,7 @@ func (c *Codec) DecodeRequest(data mem.BufferSlice, r *Request) error {
 	m.Reset()
 	d := c.decoder(data)
 	defer c.done(d)
-	d.regions, d.budget, d.arrived = r.Regions, r.Budget, r.Arrived
+	d.regions, d.budget, d.arrived, d.limited = r.Regions, r.Budget, r.Arrived, true
 	if err := d.request(m); err != nil {
 		return err
 	}
@@ -85,6 +85,7 @@ type decoder struct {
 	shared   []*frame          // frames that tensors hold, by index
 	arrived  Arrived           // a frame that is tensor memory, if it has a buffer
 
+	limited bool               // the limits of requests apply
 	size    int                // bytes of the message
 	budget  Budget             // for memory in addition to them; nil: no limit
 	counted [lastField + 1]int // elements for which a list has room, by field
@@ -133,11 +134,11 @@ func (d *decoder) request(m *kserve.Request) error {
 		}
 		switch num {
 		case 1:
-			m.ModelName, err = d.name()
+			m.ModelName, err = d.name("model name")
 		case 2:
-			m.ModelVersion, err = d.name()
+			m.ModelVersion, err = d.name("model version")
 		case 3:
-			m.ID, err = d.text()
+			m.ID, err = d.id()
 		case 4:
 			m.Parameters, err = d.parameter(m.Parameters, &requestParamList)
 		case 5:
@@ -162,11 +163,11 @@ func (d *decoder) response(m *kserve.Response) error {
 		}
 		switch num {
 		case 1:
-			m.ModelName, err = d.name()
+			m.ModelName, err = d.name("model name")
 		case 2:
-			m.ModelVersion, err = d.name()
+			m.ModelVersion, err = d.name("model version")
 		case 3:
-			m.ID, err = d.text()
+			m.ID, err = d.id()
 		case 4:
 			m.Parameters, err = d.parameter(m.Parameters, &responseParamList)
 		case 5:
@@ -200,16 +201,53 @@ func (d *decoder) field(last protowire.Number) (protowire.Number, error) {
 	return 0, nil
 }
 
-// name reads a string that is likely to be repeated in later messages.
-func (d *decoder) name() (string, error) {
-	b, err := d.bytes()
+// name reads a name, of what is for errors. It is likely to be repeated in later messages.
+func (d *decoder) name(what string) (string, error) {
+	b, err := d.short(what, kserve.MaxName)
 	if err != nil {
 		return "", err
 	}
-	return d.intern(b)
+	return d.intern(what, b)
 }
 
-func (d *decoder) intern(b []byte) (string, error) {
+// short reads a bytes field of limited length. It does not read the bytes of a longer one.
+func (d *decoder) short(what string, limit int) ([]byte, error) {
+	n, err := d.length()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkLength(what, n, limit); err != nil {
+		return nil, err
+	}
+	return d.view(n), nil
+}
+
+// checkLength applies a limit of requests.
+func (d *decoder) checkLength(what string, n, limit int) error {
+	if !d.limited {
+		return nil
+	}
+	return kserve.CheckLength(what, n, limit)
+}
+
+// bytes reads a bytes field. The memory of a copy is requested from the budget.
+func (d *decoder) bytes() ([]byte, error) {
+	n, err := d.length()
+	if err != nil {
+		return nil, err
+	}
+	if d.pos+n > len(d.data) {
+		if err := d.take(n); err != nil {
+			return nil, err
+		}
+	}
+	return d.view(n), nil
+}
+
+func (d *decoder) intern(what string, b []byte) (string, error) {
+	if err := d.checkLength(what, len(b), kserve.MaxName); err != nil {
+		return "", err
+	}
 	s, ok := d.codec.names.get(b)
 	if !ok {
 		return "", errUTF8
@@ -217,7 +255,16 @@ func (d *decoder) intern(b []byte) (string, error) {
 	return s, nil
 }
 
-// text reads a string that is likely to be new.
+// id reads the ID of a request, which is likely to be new.
+func (d *decoder) id() (string, error) {
+	b, err := d.short("request ID", kserve.MaxID)
+	if err != nil {
+		return "", err
+	}
+	return text(b)
+}
+
+// text reads a string of any length.
 func (d *decoder) text() (string, error) {
 	b, err := d.bytes()
 	if err != nil {

@@ -71,8 +71,11 @@ func (d *decoder) tensor(t *kserve.Tensor, index int) error {
 			t.Shape, err = d.dims(t.Shape, f)
 		case f.typ != protowire.BytesType:
 		case f.num == 1:
-			t.Name, err = d.intern(f.b)
+			t.Name, err = d.intern("tensor name", f.b)
 		case f.num == 2:
+			if err = d.checkLength("data type", len(f.b), kserve.MaxName); err != nil {
+				break
+			}
 			if t.DataType, _ = tensor.ParseDataType(string(f.b)); t.DataType == tensor.Invalid && !utf8.Valid(f.b) {
 				err = errUTF8
 			}
@@ -95,7 +98,7 @@ func (d *decoder) output(o *kserve.RequestedOutput, index int) error {
 		}
 		switch f.num {
 		case 1:
-			o.Name, err = d.intern(f.b)
+			o.Name, err = d.intern("output name", f.b)
 		case 2:
 			err = d.addTensorParameter(&d.outputs, f.b, index)
 		}

@@ -15,12 +15,10 @@ import (
 // than maxElements; the elements of a long list must have at least the size of meaningful
 // ones; and the memory of a long list is taken once, after its elements were counted.
 const (
-	// maxElements limits every list of a message. It is more than any model has.
-	maxElements = 1 << 16
+	// maxElements limits every list of a message.
+	maxElements = kserve.MaxElements
 	// freeElements is the number of elements that a list may have regardless of their size.
 	freeElements = 1 << 10
-	// maxDims limits the dimensions of a tensor.
-	maxDims = 1 << 10
 	// fewElements is the number of elements that are read before the rest is counted.
 	fewElements = 16
 )
@@ -132,9 +130,9 @@ func (d *decoder) dims(s tensor.Shape, f field) (tensor.Shape, error) {
 		if f.typ == protowire.BytesType {
 			n = varints(f.b)
 		}
-		if len(s)+n > maxDims {
+		if len(s)+n > kserve.MaxDims {
 			if d.tooMany == nil {
-				d.tooMany = invalid("a tensor of the message has %d or more dimensions, at most %d are possible", len(s)+n, maxDims)
+				d.tooMany = invalid("a tensor of the message has %d or more dimensions, at most %d are possible", len(s)+n, kserve.MaxDims)
 			}
 			return s, nil
 		}

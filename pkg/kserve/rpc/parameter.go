@@ -32,9 +32,9 @@ func (d *decoder) entry(msg []byte) (p kserve.Parameter, err error) {
 		}
 		switch f.num {
 		case 1:
-			p.Name, err = d.intern(f.b)
+			p.Name, err = d.intern("parameter name", f.b)
 		case 2:
-			err = value(f.b, &p)
+			err = d.value(f.b, &p)
 		}
 		if err != nil {
 			return p, err
@@ -44,7 +44,7 @@ func (d *decoder) entry(msg []byte) (p kserve.Parameter, err error) {
 }
 
 // value reads an InferParameter into p. Of several choices the last one wins.
-func value(msg []byte, p *kserve.Parameter) error {
+func (d *decoder) value(msg []byte, p *kserve.Parameter) error {
 	for len(msg) > 0 {
 		f, rest, err := next(msg)
 		if err != nil {
@@ -59,7 +59,7 @@ func value(msg []byte, p *kserve.Parameter) error {
 			n.Kind, n.Int = kserve.ParamInt, int64(f.v)
 		case f.num == 3 && f.typ == protowire.BytesType:
 			n.Kind = kserve.ParamString
-			if n.String, err = text(f.b); err != nil {
+			if n.String, err = d.parameterText(f.b); err != nil {
 				return err
 			}
 		case f.num == 4 && f.typ == protowire.Fixed64Type:
@@ -72,6 +72,17 @@ func value(msg []byte, p *kserve.Parameter) error {
 		*p = n
 	}
 	return nil
+}
+
+// parameterText returns the value of a string parameter, whose copy the budget counts.
+func (d *decoder) parameterText(b []byte) (string, error) {
+	if err := d.checkLength("value of a string parameter", len(b), kserve.MaxText); err != nil {
+		return "", err
+	}
+	if err := d.take(len(b)); err != nil {
+		return "", err
+	}
+	return text(b)
 }
 
 // parameter reads a map entry of the message and adds it. Of several with the same name the
