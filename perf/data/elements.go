@@ -27,7 +27,11 @@ func elements(n *node, t Tensor, v Value, nestedShape bool) (Value, error) {
 		v.Shape = shape
 	}
 	for i := range flat {
-		if v.Data, err = appendElement(v.Data, &flat[i], t.DataType); err != nil {
+		v.Data, err = appendElement(v.Data, &flat[i], t.DataType)
+		if errors.Is(err, strconv.ErrRange) {
+			err = &tensor.RangeError{Element: i, Number: flat[i].text, Type: t.DataType}
+		}
+		if err != nil {
 			return v, err
 		}
 	}
@@ -67,6 +71,7 @@ var errOneJSON = errors.New("JSON format does not yet support multiple json obje
 
 var errRagged = errors.New("nested arrays of a tensor must all have the same length")
 
+// appendElement encodes one value. A number that the type cannot hold is strconv.ErrRange.
 func appendElement(b []byte, n *node, d tensor.DataType) ([]byte, error) {
 	switch d {
 	case tensor.Bool:
@@ -77,22 +82,19 @@ func appendElement(b []byte, n *node, d tensor.DataType) ([]byte, error) {
 			return append(b, 1), nil
 		}
 		return append(b, 0), nil
-	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
-		u, ok := unsigned(n, max(d.Size(), 4)) // perf_analyzer truncates 32-bit numbers to narrow types
-		if !ok {
-			return nil, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
+		u, err := integer(n, d)
+		if err != nil {
+			return nil, err
 		}
 		return tensor.AppendUint(b, u, d.Size()), nil
-	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
-		i, ok := signed(n, max(d.Size(), 4))
-		if !ok {
-			return nil, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
-		}
-		return tensor.AppendUint(b, uint64(i), d.Size()), nil
 	case tensor.FP16, tensor.BF16, tensor.FP32, tensor.FP64:
-		f, ok := float(n)
-		if !ok {
+		if n.kind != number {
 			return nil, fmt.Errorf("unable to find %s data in json", floatNames[d])
+		}
+		f, _ := strconv.ParseFloat(n.text, 64) // parseJSON has checked the syntax
+		if d.Overflows(f) {
+			return nil, strconv.ErrRange
 		}
 		return tensor.AppendFloat(b, f, d), nil
 	case tensor.Bytes:
@@ -106,17 +108,19 @@ func appendElement(b []byte, n *node, d tensor.DataType) ([]byte, error) {
 
 var floatNames = map[tensor.DataType]string{tensor.FP16: "fp16", tensor.BF16: "bf16", tensor.FP32: "float", tensor.FP64: "fp64"}
 
-func unsigned(n *node, size int) (uint64, bool) {
-	u, err := strconv.ParseUint(n.text, 10, 8*size)
-	return u, err == nil && n.kind == number
-}
-
-func signed(n *node, size int) (int64, bool) {
-	i, err := strconv.ParseInt(n.text, 10, 8*size)
-	return i, err == nil && n.kind == number
-}
-
-func float(n *node) (float64, bool) {
-	f, err := strconv.ParseFloat(n.text, 64)
-	return f, n.kind == number && (err == nil || errors.Is(err, strconv.ErrRange))
+// integer returns an integer of type d in two's complement.
+func integer(n *node, d tensor.DataType) (u uint64, err error) {
+	if low, _, _ := d.IntegerRange(); low < 0 || strings.HasPrefix(n.text, "-") {
+		var i int64
+		if i, err = strconv.ParseInt(n.text, 10, 8*d.Size()); err == nil && i < low {
+			err = strconv.ErrRange
+		}
+		u = uint64(i)
+	} else {
+		u, err = strconv.ParseUint(n.text, 10, 8*d.Size())
+	}
+	if n.kind != number || err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("unable to find %s_t data in json", strings.ToLower(d.String()))
+	}
+	return u, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 
 	"triton/pkg/tensor"
 )
@@ -162,10 +163,10 @@ func unsignedRange(d tensor.DataType, r Range, given bool) (draw, error) {
 	size := d.Size()
 	low, high := uint64(0), uint64(maxInteger)
 	if given {
-		var ok [2]bool
-		low, ok[0] = unsigned(&node{kind: number, text: r.Low}, size)
-		high, ok[1] = unsigned(&node{kind: number, text: r.High}, size)
-		if !ok[0] || !ok[1] || low > high {
+		var err [2]error
+		low, err[0] = strconv.ParseUint(r.Low, 10, 8*size)
+		high, err[1] = strconv.ParseUint(r.High, 10, 8*size)
+		if err[0] != nil || err[1] != nil || low > high {
 			return nil, errRange
 		}
 	}
@@ -179,10 +180,10 @@ func signedRange(d tensor.DataType, r Range, given bool) (draw, error) {
 		high = math.MaxInt8
 	}
 	if given {
-		var ok [2]bool
-		low, ok[0] = signed(&node{kind: number, text: r.Low}, size)
-		high, ok[1] = signed(&node{kind: number, text: r.High}, size)
-		if !ok[0] || !ok[1] || low > high {
+		var err [2]error
+		low, err[0] = strconv.ParseInt(r.Low, 10, 8*size)
+		high, err[1] = strconv.ParseInt(r.High, 10, 8*size)
+		if err[0] != nil || err[1] != nil || low > high {
 			return nil, errRange
 		}
 	}
@@ -225,8 +226,8 @@ func floatRange(d tensor.DataType, r Range, given bool) (draw, error) {
 
 // finite parses a number that is finite in a data type.
 func finite(text string, d tensor.DataType) (float64, bool) {
-	f, ok := float(&node{kind: number, text: text})
-	if !ok || math.IsNaN(f) || math.Abs(f) > maxFloat[d] {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(f) || math.Abs(f) > maxFloat[d] {
 		return 0, false
 	}
 	return f, true

@@ -170,9 +170,3 @@ func (n *number) signed() (int64, bool) {
 	}
 	return int64(n.mant), ok && n.mant <= math.MaxInt64
 }
-
-// unsigned returns the value as uint64. It reports false if the number is not an integer,
-// is negative or does not fit. Minus zero is zero.
-func (n *number) unsigned() (uint64, bool) {
-	return n.mant, n.integer && n.exact && (!n.neg || n.mant == 0)
-}

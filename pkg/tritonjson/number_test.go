@@ -20,6 +20,12 @@ func readNumber(text string) (number, []byte, bool) {
 	return n, r.text, ok && r.Pos() == len(text)
 }
 
+func reader(text string) *Reader {
+	var r Reader
+	r.Reset([]byte(text + ","))
+	return &r
+}
+
 // randomNumber returns a valid JSON number of many shapes.
 func randomNumber(rnd *rand.Rand) string {
 	var b strings.Builder
@@ -69,9 +75,9 @@ func TestNumbersAgreeWithStrconv(t *testing.T) {
 		if text == "-0" {
 			u, err = 0, nil
 		}
-		v, ok := n.unsigned()
-		require.Equal(t, err == nil, ok, text)
-		if ok {
+		v, err2 := reader(text).Uint()
+		require.Equal(t, err == nil, err2 == nil, text)
+		if err == nil {
 			require.Equal(t, u, v, text)
 		}
 	}
@@ -102,5 +108,67 @@ func TestNumbersAgainstEncodingJSON(t *testing.T) {
 		_, _, ok := readNumber(text)
 		var v float64
 		require.Equal(t, json.Unmarshal([]byte(text), &v) == nil, ok, text)
+	}
+}
+
+func TestIntBetween(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		low  int64
+		high uint64
+		want uint64
+		err  error
+	}{
+		{"-128", math.MinInt8, math.MaxInt8, 1<<64 - 128, nil},
+		{"127", math.MinInt8, math.MaxInt8, 127, nil},
+		{"-129", math.MinInt8, math.MaxInt8, 0, ErrRange},
+		{"128", math.MinInt8, math.MaxInt8, 0, ErrRange},
+		{"-0", 0, math.MaxUint8, 0, nil},
+		{"-1", 0, math.MaxUint8, 0, ErrRange},
+		{"256", 0, math.MaxUint8, 0, ErrRange},
+		{"-9223372036854775808", math.MinInt64, math.MaxInt64, 1 << 63, nil},
+		{"-9223372036854775809", math.MinInt64, math.MaxInt64, 0, ErrRange},
+		{"9223372036854775808", math.MinInt64, math.MaxInt64, 0, ErrRange},
+		{"18446744073709551615", 0, math.MaxUint64, math.MaxUint64, nil},
+		{"18446744073709551616", 0, math.MaxUint64, 0, ErrRange},
+		{"184467440737095516150", 0, math.MaxUint64, 0, ErrRange},
+		{"1.0", 0, 9, 0, errUint},
+		{"1e0", -9, 9, 0, errInt},
+		{"NaN", -9, 9, 0, errInt},
+		{"true", 0, 9, 0, errUint},
+	} {
+		r := reader(c.text)
+		got, err := r.IntBetween(c.low, c.high)
+		require.Equal(t, c.want, got, c.text)
+		if c.err == nil {
+			require.NoError(t, err, c.text)
+			continue
+		}
+		require.Equal(t, c.err, err, c.text)
+		if err == error(ErrRange) {
+			require.Equal(t, len(c.text), r.Pos(), "the number was read")
+		}
+	}
+}
+
+func TestNumbersBeyondTheirType(t *testing.T) {
+	t.Parallel()
+	_, err := reader("9223372036854775808").Int()
+	require.Equal(t, ErrRange, err)
+	_, err = reader("18446744073709551616").Uint()
+	require.Equal(t, ErrRange, err)
+	_, err = reader("-1").Uint()
+	require.Equal(t, errUint, err)
+	for _, text := range []string{"3.4028236e38", "-1e39"} {
+		_, err = reader(text).Float32()
+		require.Equal(t, ErrRange, err, text)
+	}
+	for text, want := range map[string]float64{
+		"3.40282347e38": math.MaxFloat32, "-Infinity": math.Inf(-1),
+	} {
+		f, err := reader(text).Float32()
+		require.NoError(t, err, text)
+		require.Equal(t, float32(want), f, text)
 	}
 }

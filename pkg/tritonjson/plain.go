@@ -12,9 +12,14 @@ const margin = 32
 // PlainInts reads integers of size bytes into dst, the signed ones in two's complement, and
 // returns the number of bytes written. It reads elements only in the plainest form, which
 // nearly all have: an optional sign, digits, and a comma after them. It stops before the
-// first other element.
+// first other element, and before one that the type cannot hold.
 func (r *Reader) PlainInts(dst []byte, size int, signed bool) int {
 	b, i, to := r.text, r.at, 0
+	// The type can hold v, in two's complement, if v+bias has none of the upper bits.
+	bias, upper := uint64(0), ^uint64(0)<<uint(8*size)
+	if signed {
+		bias = 1 << uint(8*size-1)
+	}
 	for i+margin <= len(b) && to < len(dst) {
 		j := skipBlank(b, i)
 		minus := isMinus(b[j])
@@ -29,6 +34,9 @@ func (r *Reader) PlainInts(dst []byte, size int, signed bool) int {
 			break
 		}
 		v = (v ^ -uint64(minus)) + uint64(minus)
+		if (v+bias)&upper != 0 {
+			break
+		}
 		switch size {
 		case 1:
 			dst[to] = byte(v)

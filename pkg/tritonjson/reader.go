@@ -68,6 +68,9 @@ func (r *Reader) Pos() int { return r.at }
 // Seek moves the cursor to an offset that Pos returned.
 func (r *Reader) Seek(pos int) { r.at = pos }
 
+// Since returns the text from an offset that Pos returned to the cursor.
+func (r *Reader) Since(pos int) []byte { return r.text[pos:r.at] }
+
 // Left returns how many bytes follow the cursor.
 func (r *Reader) Left() int { return len(r.text) - r.at }
 

@@ -134,7 +134,21 @@ func TestPlainInts(t *testing.T) {
 	dst, rest = read("123456789012345,1234567890123456,", 8, false)
 	require.EqualValues(t, 123456789012345, binary.LittleEndian.Uint64(dst))
 	require.Equal(t, "1234567890123456,", rest)
-	dst, rest = read("300,07,", 1, false)
-	require.Equal(t, []byte{44}, dst, "too large values lose their upper bits")
+	dst, rest = read("255,07,", 1, false)
+	require.Equal(t, []byte{255}, dst)
 	require.Equal(t, "07,", rest)
+	for text, size := range map[string]int{
+		"128,": 1, "-129,": 1, "32768,": 2, "-32769,": 2, "2147483648,": 4, "-2147483649,": 4, "5000000000,": 4,
+	} {
+		dst, rest = read(text, size, true)
+		require.Empty(t, dst, text)
+		require.Equal(t, text, rest)
+	}
+	for text, size := range map[string]int{"256,": 1, "65536,": 2, "4294967296,": 4} {
+		dst, rest = read(text, size, false)
+		require.Empty(t, dst, text)
+		require.Equal(t, text, rest)
+	}
+	dst, _ = read("-128,127,", 1, true)
+	require.Equal(t, []byte{0x80, 0x7F}, dst)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math"
 
 	"triton/perf/data"
 	"triton/pkg/tensor"
@@ -95,21 +94,16 @@ func (d *decoder) element(into []byte, t tensor.DataType) ([]byte, error) {
 		return append(into, 0), nil
 	case tensor.Bytes:
 		return d.text(into)
-	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
-		v, err := d.json.Uint()
-		if err != nil || v > maxUint(t) {
+	}
+	if low, high, ok := t.IntegerRange(); ok {
+		v, err := d.json.IntBetween(low, high)
+		if err != nil {
 			return nil, d.noNumber(t)
 		}
 		return tensor.AppendUint(into, v, t.Size()), nil
-	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
-		v, err := d.json.Int()
-		if err != nil || v < minInt(t) || v > maxInt(t) {
-			return nil, d.noNumber(t)
-		}
-		return tensor.AppendUint(into, uint64(v), t.Size()), nil
 	}
 	v, err := d.json.Float64()
-	if err != nil {
+	if err != nil || t.Overflows(v) {
 		return nil, d.noNumber(t)
 	}
 	return tensor.AppendFloat(into, v, t), nil
@@ -197,9 +191,3 @@ func (d *decoder) object() (content []byte, shape tensor.Shape, err error) {
 }
 
 var errShape = errors.New(`"shape" is no array of dimensions`)
-
-func maxUint(t tensor.DataType) uint64 { return math.MaxUint64 >> (64 - 8*t.Size()) }
-
-func maxInt(t tensor.DataType) int64 { return math.MaxInt64 >> (64 - 8*t.Size()) }
-
-func minInt(t tensor.DataType) int64 { return -maxInt(t) - 1 }

@@ -176,9 +176,9 @@ func (c *column) convert(into []byte, v *parquet.Value, t tensor.DataType) ([]by
 		}
 		return appendSigned(into, v.Int64(), t)
 	case parquet.Float:
-		return tensor.AppendFloat(into, float64(v.Float()), t), nil
+		return appendFloat(into, float64(v.Float()), t)
 	case parquet.Double:
-		return tensor.AppendFloat(into, v.Double(), t), nil
+		return appendFloat(into, v.Double(), t)
 	case parquet.FixedLenByteArray:
 		if t == tensor.FP16 {
 			return append(into, v.ByteArray()...), nil
@@ -188,31 +188,32 @@ func (c *column) convert(into []byte, v *parquet.Value, t tensor.DataType) ([]by
 }
 
 func appendSigned(into []byte, v int64, t tensor.DataType) ([]byte, error) {
+	low, _, _ := t.IntegerRange()
 	switch {
 	case isFloat(t):
-		return tensor.AppendFloat(into, float64(v), t), nil
+		return appendFloat(into, float64(v), t)
 	case v >= 0:
 		return appendUnsigned(into, uint64(v), t)
-	case isUnsigned(t) || v < minInt(t):
+	case v < low:
 		return nil, fmt.Errorf("%d is out of the range of %s", v, t)
 	}
 	return tensor.AppendUint(into, uint64(v), t.Size()), nil
 }
 
 func appendUnsigned(into []byte, v uint64, t tensor.DataType) ([]byte, error) {
-	highest := maxUint(t)
-	if !isUnsigned(t) {
-		highest = uint64(maxInt(t))
-	}
+	_, high, _ := t.IntegerRange()
 	switch {
 	case isFloat(t):
-		return tensor.AppendFloat(into, float64(v), t), nil
-	case v > highest:
+		return appendFloat(into, float64(v), t)
+	case v > high:
 		return nil, fmt.Errorf("%d is out of the range of %s", v, t)
 	}
 	return tensor.AppendUint(into, v, t.Size()), nil
 }
 
-func isUnsigned(t tensor.DataType) bool {
-	return t == tensor.Uint8 || t == tensor.Uint16 || t == tensor.Uint32 || t == tensor.Uint64
+func appendFloat(into []byte, v float64, t tensor.DataType) ([]byte, error) {
+	if t.Overflows(v) {
+		return nil, fmt.Errorf("%g is out of the range of %s", v, t)
+	}
+	return tensor.AppendFloat(into, v, t), nil
 }

@@ -101,6 +101,7 @@ func TestJSONValues(t *testing.T) {
 		{list, `[1.5]`, "an element is no number of the type INT16"},
 		{one, `[-1]`, "an element is no number of the type UINT8"},
 		{one, `[256]`, "an element is no number of the type UINT8"},
+		{f32, `1e39`, "an element is no number of the type FP32"},
 		{bytes, `[1]`, `an element is neither a string nor {"b64": "..."}`},
 		{flag, `[1, 0]`, "an element is neither true nor false"},
 		{list, strings.Repeat("[", 40) + strings.Repeat("]", 40), "arrays are nested more than 32 times"},

@@ -10,7 +10,9 @@ import (
 func internal(text string) error { return &status.Error{Code: status.Internal, Msg: text} }
 
 // withContext adds the context that Triton puts before an error.
-func withContext(context string, err error) error { return internal(context + ": " + err.Error()) }
+func withContext(context string, err error) error {
+	return &status.Error{Code: status.CodeOf(err), Msg: context + ": " + err.Error()}
+}
 
 func unparsable(name string, err error) error { return withContext("Unable to parse '"+name+"'", err) }
 

@@ -22,7 +22,7 @@ func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
 	if err != nil {
 		return err
 	}
-	n := numberReader{r: &d.r, dst: b.Bytes(), kind: t.DataType}
+	n := numberReader{r: &d.r, dst: b.Bytes(), kind: t.DataType, name: t.Name}
 	err = n.array()
 	if err == nil && n.end != count*size {
 		err = internal(errCount)
@@ -41,7 +41,7 @@ func (d *Decoder) oneNumber(t *kserve.Tensor) error {
 	if err != nil {
 		return err
 	}
-	n := numberReader{r: &d.r, dst: b.Bytes(), kind: t.DataType}
+	n := numberReader{r: &d.r, dst: b.Bytes(), kind: t.DataType, name: t.Name}
 	if err := n.element(); err != nil {
 		b.Release()
 		return err
@@ -56,6 +56,7 @@ type numberReader struct {
 	dst  []byte
 	end  int // of the elements in dst
 	kind tensor.DataType
+	name string // of the input, for errors
 }
 
 // array reads the array at the cursor, with any nesting.
@@ -114,11 +115,18 @@ func (n *numberReader) plain() {
 }
 
 func (n *numberReader) element() error {
-	end := n.end + n.kind.Size()
+	size := n.kind.Size()
+	end := n.end + size
 	if end > len(n.dst) {
 		return internal(errCount)
 	}
-	if err := n.read(n.dst[n.end:end]); err != nil {
+	at := n.r.Pos()
+	err := n.read(n.dst[n.end:end])
+	if err == error(tritonjson.ErrRange) {
+		e := tensor.RangeError{Element: n.end / size, Number: string(n.r.Since(at)), Type: n.kind}
+		return status.New(status.InvalidArg, "Unable to parse 'data' of input '%s': %w", n.name, &e)
+	}
+	if err != nil {
 		return unparsable("data", err)
 	}
 	n.end = end
@@ -142,27 +150,9 @@ func (n *numberReader) read(to []byte) error {
 		v, err := n.r.Float64()
 		binary.LittleEndian.PutUint64(to, math.Float64bits(v))
 		return err
-	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
-		v, err := n.r.Uint()
-		putInt(to, v)
-		return err
 	}
-	v, err := n.r.Int()
-	putInt(to, uint64(v))
+	low, high, _ := n.kind.IntegerRange()
+	v, err := n.r.IntBetween(low, high)
+	tensor.AppendUint(to[:0], v, len(to))
 	return err
-}
-
-// putInt writes an integer. An integer that is too large loses its upper bits, as in
-// Triton.
-func putInt(to []byte, v uint64) {
-	switch len(to) {
-	case 1:
-		to[0] = byte(v)
-	case 2:
-		binary.LittleEndian.PutUint16(to, uint16(v))
-	case 4:
-		binary.LittleEndian.PutUint32(to, uint32(v))
-	case 8:
-		binary.LittleEndian.PutUint64(to, v)
-	}
 }

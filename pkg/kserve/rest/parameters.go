@@ -116,7 +116,10 @@ func (d *Decoder) sequenceID() error {
 	if !r.Is('"') {
 		v, err := r.Uint()
 		if err != nil {
-			return unparsable("sequence_id", tritonjson.ErrString)
+			if err != error(tritonjson.ErrRange) {
+				err = tritonjson.ErrString
+			}
+			return unparsable("sequence_id", err)
 		}
 		d.req.SequenceID = v
 		return nil
@@ -155,11 +158,16 @@ func (d *Decoder) customParameter(name string) error {
 	return err
 }
 
-// numberParameter reads a number: as an integer where int64 holds it.
+// numberParameter reads a number: as an integer if it is written as one. An integer that
+// int64 cannot hold is refused, as a double would not hold all of its digits.
 func (d *Decoder) numberParameter(p *kserve.Parameter) (err error) {
 	at := d.r.Pos()
 	p.Kind = kserve.ParamInt
-	if p.Int, err = d.r.Int(); err == nil {
+	p.Int, err = d.r.Int()
+	if err == error(tritonjson.ErrRange) {
+		return status.New(status.InvalidArg, "parameter '%s' is %s, which is outside of the range of int64", p.Name, d.r.Since(at))
+	}
+	if err == nil {
 		return nil
 	}
 	d.r.Seek(at)

@@ -80,6 +80,37 @@ func TestDecodeBadInput(t *testing.T) {
 			require.Equal(t, c.code, status.CodeOf(err), "%v", err)
 		})
 	}
+	for _, c := range []struct{ kind, number, ranges string }{
+		{"INT8", "128", "-128 to 127"},
+		{"INT16", "-32769", "-32768 to 32767"},
+		{"INT32", "5000000000", "-2147483648 to 2147483647"},
+		{"INT64", "9223372036854775808", "-9223372036854775808 to 9223372036854775807"},
+		{"UINT8", "-1", "0 to 255"},
+		{"UINT16", "65536", "0 to 65535"},
+		{"UINT32", "4294967296", "0 to 4294967295"},
+		{"UINT64", "18446744073709551616", "0 to 18446744073709551615"},
+		{"FP32", "-1e39", "-3.4028235e+38 to 3.4028235e+38"},
+	} {
+		for after := range 40 { // the reader of plain elements needs some text after an element
+			body := fmt.Sprintf(`{"inputs":[{"name":"A","datatype":"%s","shape":[%d],"data":[1,[2,%s]%s]}]}`,
+				c.kind, 3+after, c.number, strings.Repeat(",1", after))
+			decode(t, body, len(body), func(_ *kserve.Request, err error) {
+				require.EqualError(t, err, fmt.Sprintf(
+					"Unable to parse 'data' of input 'A': element 2 is %s, which is outside of the range of %s, %s", c.number, c.kind, c.ranges))
+				require.Equal(t, status.InvalidArg, status.CodeOf(err))
+			})
+		}
+	}
+	for parameter, want := range map[string]string{
+		`"seed":9223372036854775808`:         "parameter 'seed' is 9223372036854775808, which is outside of the range of int64",
+		`"priority":18446744073709551616`:    "Unable to parse 'priority': the number is out of range",
+		`"timeout":99999999999999999999`:     "Unable to parse 'timeout': the number is out of range",
+		`"sequence_id":9999999999999999e9`:   "Unable to parse 'sequence_id': attempt to access JSON non-string as string",
+		`"sequence_id":18446744073709551616`: "Unable to parse 'sequence_id': the number is out of range",
+	} {
+		body := `{"inputs":[],"parameters":{` + parameter + `}}`
+		decode(t, body, len(body), func(_ *kserve.Request, err error) { require.EqualError(t, err, want) })
+	}
 	good := in(`"shape":[1],"data":` + deep(100, "7"))
 	decode(t, good, len(good), func(_ *kserve.Request, err error) { require.NoError(t, err) })
 }

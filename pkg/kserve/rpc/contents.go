@@ -3,9 +3,11 @@ package rpc
 import (
 	"encoding/binary"
 	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"triton/pkg/kserve"
 	"triton/pkg/tensor"
 )
 
@@ -151,6 +153,48 @@ func fieldType(num int, d tensor.DataType) tensor.DataType {
 		return tensor.FP64
 	}
 	return tensor.Bytes
+}
+
+// inRange checks the elements of tensors whose type is narrower than the 32 bits of the field
+// that carries them. msg was read before.
+func inRange(msg []byte, num int, t *kserve.Tensor) error {
+	if t.DataType.Size() > 2 || num != intContents && num != uintContents {
+		return nil
+	}
+	low, high, _ := t.DataType.IntegerRange()
+	element := 0
+	check := func(v uint64) error {
+		n := int64(uint32(v))
+		if num == intContents {
+			n = int64(int32(v))
+		}
+		if n < low || n > int64(high) {
+			e := tensor.RangeError{Element: element, Number: strconv.FormatInt(n, 10), Type: t.DataType}
+			return invalid("unable to convert the contents of tensor '%s': %w", t.Name, &e)
+		}
+		element++
+		return nil
+	}
+	for len(msg) > 0 {
+		var f field
+		f, msg, _ = next(msg)
+		switch {
+		case f.num != protowire.Number(num):
+		case f.typ == protowire.VarintType:
+			if err := check(f.v); err != nil {
+				return err
+			}
+		case f.typ == protowire.BytesType:
+			for b := f.b; len(b) > 0; {
+				v, n := protowire.ConsumeVarint(b)
+				if err := check(v); err != nil {
+					return err
+				}
+				b = b[n:]
+			}
+		}
+	}
+	return nil
 }
 
 // write appends the elements of one field, as tensor bytes of elements of the given size,

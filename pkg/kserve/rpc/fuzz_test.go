@@ -189,10 +189,16 @@ func typedBytes(in *inferencepb.ModelInferRequest_InferInputTensor) ([]byte, boo
 		}
 	case "INT8", "INT16", "INT32":
 		for _, v := range c.IntContents {
+			if bits := in.GetDatatype()[3:]; bits == "8" && v != int32(int8(v)) || bits == "16" && v != int32(int16(v)) {
+				return nil, false
+			}
 			b = appendWidth(b, uint32(v), in.GetDatatype()[3:])
 		}
 	case "UINT8", "UINT16", "UINT32":
 		for _, v := range c.UintContents {
+			if bits := in.GetDatatype()[4:]; bits == "8" && v > math.MaxUint8 || bits == "16" && v > math.MaxUint16 {
+				return nil, false
+			}
 			b = appendWidth(b, v, in.GetDatatype()[4:])
 		}
 	case "INT64":
@@ -232,8 +238,8 @@ func typedSample() *inferencepb.ModelInferRequest {
 		})
 	}
 	add("BOOL", &inferencepb.InferTensorContents{BoolContents: []bool{true, false}})
-	add("INT8", &inferencepb.InferTensorContents{IntContents: []int32{-1, 300}})
-	add("INT16", &inferencepb.InferTensorContents{IntContents: []int32{-1, 70000}})
+	add("INT8", &inferencepb.InferTensorContents{IntContents: []int32{-128, 127}})
+	add("INT16", &inferencepb.InferTensorContents{IntContents: []int32{-1, 32767}})
 	add("INT64", &inferencepb.InferTensorContents{Int64Contents: []int64{-1, 1 << 40}})
 	add("UINT32", &inferencepb.InferTensorContents{UintContents: []uint32{1, math.MaxUint32}})
 	add("UINT64", &inferencepb.InferTensorContents{Uint64Contents: []uint64{1, math.MaxUint64}})

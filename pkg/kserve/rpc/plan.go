@@ -75,6 +75,9 @@ func (d *decoder) planTyped(p *dataPlan, model, kind string, t *kserve.Tensor) e
 			return invalid("unexpected explicit tensor data for %s tensor '%s' for model '%s' of type '%s', "+
 				"expected datatype '%s'", kind, t.Name, model, ft, t.DataType)
 		}
+		if err := inRange(c.msg, f, t); err != nil {
+			return err
+		}
 		p.num, p.width = protowire.Number(f), t.DataType.Size()
 		p.size = n * p.width
 		if t.DataType == tensor.Bytes {
