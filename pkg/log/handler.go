@@ -66,7 +66,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	bufs := buffers.Get().(*[2][]byte)
 	defer buffers.Put(bufs)
-	attrs, table := append(bufs[0][:0], h.attrs...), ""
+	text, table := append(append(bufs[0][:0], r.Message...), h.attrs...), ""
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Value.Kind() == slog.KindAny {
 			if t, ok := a.Value.Any().(rawText); ok {
@@ -74,7 +74,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 				return true
 			}
 		}
-		attrs = appendAttr(attrs, h.group, a)
+		text = appendAttr(text, h.group, a)
 		return true
 	})
 	line := bufs[1][:0]
@@ -92,8 +92,8 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	} else {
 		line = appendSource(line, r.PC)
 	}
-	line = appendText(line, r, attrs, table, settings.Raw)
-	bufs[0], bufs[1] = attrs, line
+	line = appendText(line, text, table, settings.Raw)
+	bufs[0], bufs[1] = text, line
 	return h.sink.write(r.Level, line)
 }
 
@@ -107,19 +107,17 @@ func severity(l slog.Level) byte {
 	return 'I'
 }
 
-// appendText appends the message and what follows it.
-// Unless raw is set the message is a JSON string, so that no input can forge a line.
-// Attributes follow the message, quoted where they could be read as several. A table
-// follows the line unchanged.
-func appendText(b []byte, r slog.Record, attrs []byte, below string, raw bool) []byte {
+// appendText appends the message with its attributes, which are quoted where they could be read as
+// several, and below them a table unchanged. Unless raw is set, message and attributes are one JSON
+// string, as programs that read Triton's log expect, so that no input can forge a line.
+func appendText(b, text []byte, below string, raw bool) []byte {
 	b = append(b, "] "...)
 	switch {
 	case raw:
-		b = append(b, r.Message...)
-	case r.Message != "" || len(attrs) > 0 || below == "":
-		b = tritonjson.AppendValid(b, r.Message)
+		b = append(b, text...)
+	case len(text) > 0 || below == "":
+		b = tritonjson.AppendValid(b, string(text))
 	}
-	b = append(b, attrs...)
 	b = append(b, '\n')
 	if below != "" {
 		b = append(append(b, below...), '\n')

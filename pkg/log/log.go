@@ -19,8 +19,8 @@ type Format uint8
 
 // The formats. JSON is not one of Triton's.
 const (
-	Default Format = iota // I1121 15:36:01.123456 1234 file.go:12] "message" key=value
-	ISO8601               // 2025-11-21T15:36:01Z I 1234 file.go:12] "message" key=value
+	Default Format = iota // I1121 15:36:01.123456 1234 file.go:12] "message key=value"
+	ISO8601               // 2025-11-21T15:36:01Z I 1234 file.go:12] "message key=value"
 	JSON                  // {"time":...,"level":"INFO","pid":1234,"source":"file.go:12","msg":...,"key":...}
 )
 

@@ -28,8 +28,8 @@ func TestFormats(t *testing.T) {
 		format Format
 		want   string
 	}{
-		{Default, `^I\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1" k=v n=3 g\.x=true\n$`},
-		{ISO8601, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ I \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1" k=v n=3 g\.x=true\n$`},
+		{Default, `^I\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1 k=v n=3 g\.x=true"\n$`},
+		{ISO8601, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ I \d+ log_test\.go:\d+\] "loading: \\"m\\"\\n:1 k=v n=3 g\.x=true"\n$`},
 		{JSON, `^\{"time":"[^"]+Z","level":"INFO","pid":\d+,"source":"log_test.go:\d+","msg":"loading: \\"m\\"\\n:1","k":"v","n":3,"g":\{"x":true\}\}\n$`},
 	} {
 		t.Run(c.format.String(), func(t *testing.T) {

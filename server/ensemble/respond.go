@@ -59,6 +59,7 @@ func (f *flow) response(iteration int) (*infer.Response, error) {
 		v := f.tensors[p.tensor].read(iteration, t)
 		if v.absent {
 			resp.Outputs = resp.Outputs[:len(resp.Outputs)-1]
+			f.e.opts.Log.Debug("Composing models did not output tensor " + p.name)
 			continue
 		}
 		t.Name = p.name

@@ -70,6 +70,7 @@ func TestAbandonedStream(t *testing.T) {
 			for _, r := range all {
 				require.Eventually(t, r.Cancelled, time.Minute, time.Millisecond)
 			}
+			require.Contains(t, <-logged, "GRPC request: ModelStreamInfer")
 			require.Contains(t, <-logged, "Cancellation notification received for ModelStreamInferHandler")
 			s.finish()
 		})

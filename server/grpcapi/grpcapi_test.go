@@ -125,6 +125,7 @@ func TestCancelReachesTheModel(t *testing.T) {
 	_, err := c.ModelInfer(ctx, echoRequest(nil))
 	require.Equal(t, codes.Canceled, grpcstatus.Code(err))
 	require.ErrorIs(t, <-left, context.Canceled)
+	require.Contains(t, <-logged, "GRPC request: ModelInfer")
 	require.Contains(t, <-logged, "Cancellation notification received for ModelInferHandler")
 }
 

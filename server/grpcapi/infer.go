@@ -62,6 +62,9 @@ func modelInfer(srv any, conn grpc.ServerStream) error {
 }
 
 func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err error) {
+	id := ""
+	s.opts.logRequest(rpc.ModelInfer)
+	defer func() { s.opts.logFailed(id, err) }()
 	defer s.guard.recover(rpc.ModelInfer, &err)
 	sleep(s.opts.Delays.Process + s.opts.Delays.ProcessEntry)
 	if err := s.restrictions.check(conn.Context(), rpc.ModelInfer); err != nil {
@@ -87,6 +90,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 		return err
 	}
 	clock.read(s)
+	id = r.ID
 	if record != nil {
 		record.request(r.ModelName, r.ID)
 	}
@@ -100,7 +104,6 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 			}
 			return statusError(refusal)
 		}
-		id := r.ID
 		defer func() { in.entry.End(endStatus(err), id) }()
 	}
 	return s.infer(conn, in, r, invalid, clock)

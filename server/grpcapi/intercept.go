@@ -21,6 +21,7 @@ func newAdmin(o *Options) *admin {
 }
 
 func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
+	a.opts.logRequest(info.FullMethod)
 	defer a.guard.recover(info.FullMethod, &err)
 	if a.opts.Access != nil {
 		defer logAdmin(ctx, a.opts.Access, req, info.FullMethod, infer.Now(), &err)
@@ -44,6 +45,7 @@ func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 }
 
 func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	a.opts.logRequest(info.FullMethod)
 	defer a.guard.recover(info.FullMethod, &err)
 	if a.opts.Access != nil && info.FullMethod != rpc.ModelStreamInfer {
 		defer logAdmin(conn.Context(), a.opts.Access, nil, info.FullMethod, infer.Now(), &err)

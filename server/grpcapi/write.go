@@ -10,6 +10,7 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
+	"triton/server/infer"
 )
 
 // write writes responses until the client has half-closed and all requests are answered,
@@ -143,6 +144,9 @@ const streamOverhead = 64
 func (s *stream) send(c *call, problem string, r *kserve.Response) error {
 	if c.decoupled {
 		sleep(s.service.opts.Delays.Response)
+	}
+	if problem != "" {
+		s.service.opts.verboseLog(func() string { return infer.Tag(c.id) + "Infer failed: " + problem })
 	}
 	s.message = rpc.StreamResponse{Error: strings.ToValidUTF8(problem, "\uFFFD"), Response: r}
 	c.trace.Sending()

@@ -16,8 +16,10 @@ func (a *api) Serve(in *http1.Exchange) {
 
 // serve makes the reply.
 func (a *api) serve(x *exchange) {
+	x.logRequest()
 	r, ok := parse(x.Path)
 	if !ok {
+		x.logNoRoute()
 		x.refuse(404, "Not Found")
 		return
 	}
@@ -44,6 +46,10 @@ func (a *api) serve(x *exchange) {
 		err = a.dispatch(x, &r)
 	}
 	if err != nil {
+		switch r.to {
+		case modelInfer, modelGenerate, modelGenerateStream:
+			x.logFailed(err)
+		}
 		x.fail(err)
 	}
 }

@@ -96,6 +96,7 @@ func (x *exchange) appendGenerated(r *infer.Response) error {
 			return nil
 		}
 	}
+	x.logFailed(err)
 	x.Text = appendError(x.Text, status.From(err).Msg)
 	return err
 }

@@ -256,9 +256,12 @@ func (r *Request) Cancelled() bool {
 func (r *Request) Rows() int { return max(r.Batch, 1) }
 
 // Tag returns the prefix of messages about the request: "[request id: <id>] ".
-func (r *Request) Tag() string {
-	if r.ID == "" {
+func (r *Request) Tag() string { return Tag(r.ID) }
+
+// Tag returns the prefix of messages about the request with an ID.
+func Tag(id string) string {
+	if id == "" {
 		return "[request id: <id_unknown>] "
 	}
-	return "[request id: " + r.ID + "] "
+	return "[request id: " + id + "] "
 }

@@ -113,6 +113,10 @@ func (b *Builder) backendSettings(f foundBackend) map[string]string {
 	if f.own != "" {
 		maps.Copy(settings, b.opts.BackendSettings[f.own])
 	}
+	const rows = "default-max-batch-size"
+	if _, chosen := b.opts.BackendSettings[f.settings][rows]; !chosen && settings[rows] != "" {
+		b.opts.Log.Debug("Adding default backend config setting: " + rows + "," + settings[rows])
+	}
 	return settings
 }
 

@@ -1,0 +1,38 @@
+package grpcapi
+
+import (
+	"context"
+	"path"
+
+	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/log"
+	"triton/server/infer"
+)
+
+// verboseLog writes a line to the verbose log that text makes. Most servers write none.
+func (o *Options) verboseLog(text func() string) {
+	if level := log.Verbose(1); o.Log != nil && o.Log.Enabled(context.Background(), level) {
+		o.Log.Log(context.Background(), level, text())
+	}
+}
+
+// logRequest logs a call. Triton logs its internal steps, one of which names the call as well.
+func (o *Options) logRequest(method string) {
+	o.verboseLog(func() string { return "GRPC request: " + path.Base(method) })
+}
+
+// logFailed logs the failure of an inference request.
+func (o *Options) logFailed(id string, err error) {
+	if err != nil {
+		o.verboseLog(func() string { return infer.Tag(id) + "Infer failed: " + grpcstatus.Convert(err).Message() })
+	}
+}
+
+// logCancelled writes to the verbose log that the client has cancelled. The text is
+// Triton's as far as test suites match it.
+func (s *service) logCancelled(ctx context.Context, handler string) {
+	if ctx.Err() != nil {
+		s.opts.verboseLog(func() string { return "Cancellation notification received for " + handler + ", rpc_ok=1" })
+	}
+}
