@@ -54,12 +54,10 @@ func (double) answer(r *infer.Request) (*infer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Write(func(mem []byte) {
-		in.Data.CopyTo(mem)
-		for ; len(mem) >= 4; mem = mem[4:] {
-			binary.LittleEndian.PutUint32(mem, 2*binary.LittleEndian.Uint32(mem))
-		}
-	})
+	in.Data.CopyTo(out.Bytes())
+	for mem := out.Bytes(); len(mem) >= 4; mem = mem[4:] {
+		binary.LittleEndian.PutUint32(mem, 2*binary.LittleEndian.Uint32(mem))
+	}
 	resp := infer.NewResponse()
 	resp.Add("OUTPUT0", tensor.Int32, in.Shape, tensor.SegmentData(out))
 	return resp, nil

@@ -51,8 +51,8 @@ func (s RegionSlice) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 		return status.New(status.Unavailable, "no memory for the strings of input '%s': %w", t.Name, err)
 	}
 	t.Data = tensor.NewData(b)
-	if !tensor.CopyShared(b.Bytes(), &lent) {
-		return status.New(status.Internal, "Invalid shared memory region: '%s'", s.Region)
+	if err := tensor.CopyShared(b.Bytes(), &lent); err != nil {
+		return err
 	}
 	pool.CopiedToModel(m.N)
 	return nil

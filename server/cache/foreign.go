@@ -20,7 +20,7 @@ func copyForeign(p *tensor.Pool, inputs []kserve.Tensor) bool {
 		if err != nil {
 			return false
 		}
-		if !tensor.CopyShared(b.Bytes(), d) {
+		if tensor.CopyShared(b.Bytes(), d) != nil {
 			b.Release()
 			return false
 		}

@@ -135,6 +135,7 @@ type region struct{}
 
 func (region) Free(*tensor.Buffer) {}
 func (region) Foreign()            {}
+func (region) Lost() error         { return nil }
 
 // TestClientMemory: a client that changes its memory later changes neither the hashed bytes nor the
 // stored response.

@@ -95,11 +95,10 @@ func (r *Request) lendRegion(want *kserve.RequestedOutput, o *Output) (tensor.Se
 	return s, true
 }
 
-// writable reports whether a backend can write values of that type into the segment. If
-// the client has truncated its memory, the later copy reports the error.
+// writable reports whether a backend can write values of that type into the segment.
 func writable(s tensor.Segment, d tensor.DataType) bool {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(s.Bytes())))
-	return s.Buffer.Stable() && at%uintptr(max(d.Size(), 1)) == 0 && tensor.TouchShared(s.Bytes())
+	return s.Buffer.Stable() && at%uintptr(max(d.Size(), 1)) == 0
 }
 
 // overlaps reports whether the region of an output overlaps an input or another output.

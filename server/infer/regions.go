@@ -6,6 +6,24 @@ import (
 	"triton/pkg/tensor"
 )
 
+// lostRegion returns an error if a client has taken away memory that it has lent for an input or
+// an output of the request: then the backend has read or written zeros in its place.
+func (r *Request) lostRegion() error {
+	for i := range r.Inputs {
+		if err := r.Inputs[i].Data.Lost(); err != nil {
+			return err
+		}
+	}
+	for i := range r.Outputs {
+		if b := r.Outputs[i].Into.Buffer; b != nil {
+			if err := b.Lost(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // writeRegions moves outputs from the response to the shared memory regions that the
 // client requested. From then on the client may change the memory at any time. Outputs
 // that the backend wrote into the region are not copied. The final response releases the
@@ -59,16 +77,10 @@ func copyOutput(o *kserve.RequestedOutput, d *tensor.Data) error {
 		}
 		return nil
 	}
-	if !tensor.CopyShared(o.Into.Bytes(), d) {
-		return ErrRegionShrunk(o.Name)
+	if err := tensor.CopyShared(o.Into.Bytes(), d); err != nil {
+		return err
 	}
-	return nil
-}
-
-// ErrRegionShrunk is the error for a client that truncated the memory requested for an
-// output.
-func ErrRegionShrunk(output string) error {
-	return status.New(status.Internal, "the shared memory specified with the request for output '%s' became smaller than it was", output)
+	return o.Into.Buffer.Lost()
 }
 
 // inRegion reports whether the response already has the output in its region.

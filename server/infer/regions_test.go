@@ -151,3 +151,42 @@ func TestOutputsAreCopiedToADevice(t *testing.T) {
 	region.Release()
 	require.Equal(t, 1, c.freed)
 }
+
+// taken is memory that a client has taken away.
+type taken struct{}
+
+func (taken) Free(*tensor.Buffer) {}
+func (taken) Foreign()            {}
+func (taken) Lost() error         { return errors.New("region 'r' is lost") }
+
+// A request fails if the memory of an input or for an output was taken away while it ran. No
+// observer, such as a cache, sees the answer that was computed from what took its place.
+func TestMemoryThatWasTakenAway(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"input", "output"} {
+		pool := tensor.NewPool()
+		r := asking(pool, memory())
+		gone := tensor.NewBuffer(make([]byte, 16), true, taken{})
+		if where == "input" {
+			r.AddInput().Data = tensor.NewData(gone)
+		} else {
+			r.Outputs[0].Into.Buffer.Release()
+			r.Outputs[0].Into = tensor.Segment{Buffer: gone, N: 16}
+		}
+		seen := &seen{}
+		r.Observer = seen
+		resp := NewResponse()
+		resp.Add("y", tensor.Uint8, tensor.Shape{3}, tensor.NewData(tensor.HeapBuffer([]byte("abc"))))
+		r.Respond(resp, true)
+		_, err := r.Wait(t.Context())
+		require.EqualError(t, err, "region 'r' is lost", where)
+		require.EqualError(t, seen.err, "region 'r' is lost", where)
+		r.Release()
+		r.Release()
+	}
+}
+
+// seen keeps the error of the response.
+type seen struct{ err error }
+
+func (s *seen) Observe(_ *Request, resp *Response, _ bool) { s.err = resp.Err }

@@ -146,6 +146,9 @@ func (r *Request) complete(resp *Response, final bool) (done *Response, end bool
 		}
 	}()
 	resp.ModelName, resp.ModelVersion, resp.ID = r.ModelName, r.ModelVersion, r.ID
+	if err := r.lostRegion(); err != nil {
+		resp.Err = err
+	}
 	if r.Trace != nil {
 		r.emit(Event{Kind: EventResponded, Response: resp})
 	}

@@ -136,9 +136,9 @@ func (b *Runner) fill(r *infer.Request, p *extension.Padded, bucket int64) error
 	}
 	mem, data := buf.Bytes(), tensor.NewData(buf)
 	n := t.Data.Len()
-	if !tensor.CopyShared(mem[:n], &t.Data) {
+	if err := tensor.CopyShared(mem[:n], &t.Data); err != nil {
 		data.Release()
-		return status.New(status.Internal, "%sthe shared memory of input '%s' became smaller than it was", r.Tag(), p.Name)
+		return err
 	}
 	b.pool.CopiedToModel(n)
 	s.spread(mem, int(length), p.Fill)

@@ -120,17 +120,14 @@ func (c *trimmer) pack(r *infer.Request, t *kserve.Tensor, s strides, n int) err
 	if err != nil {
 		return status.New(status.Unavailable, "no memory for output '%s': %w", t.Name, err)
 	}
-	ok := tensor.Survives(func() { // the backend may have written it to the client's memory
-		if contiguous {
-			s.compact(out.Bytes(), whole, n)
-			return
-		}
+	if !contiguous {
 		t.Data.CopyTo(out.Bytes())
-		s.compact(out.Bytes(), out.Bytes(), n)
-	})
-	if !ok {
+		whole = out.Bytes()
+	}
+	s.compact(out.Bytes(), whole, n)
+	if err := t.Data.Lost(); err != nil { // the backend may have written it to the client's memory
 		out.Buffer.Release()
-		return infer.ErrRegionShrunk(t.Name)
+		return err
 	}
 	out.N = s.outer * n
 	before := t.Data

@@ -121,6 +121,9 @@ func (c *deviceMemory) init(r *region, _ map[string]*region) { r.Init(nil, false
 // holds returns nil: memory on a GPU does not shrink.
 func (*deviceMemory) holds(uint64) error { return nil }
 
+// Lost returns nil for the same reason.
+func (*deviceMemory) Lost() error { return nil }
+
 func (c *deviceMemory) close() error { return c.Close() }
 
 // Free closes the region after its last reference.

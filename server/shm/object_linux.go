@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package shm
 
 import (
@@ -16,10 +18,11 @@ const folder = "/dev/shm/"
 // object is an opened POSIX shared memory object with one mapping. The descriptor stays
 // open, to check the size of the object.
 type object struct {
-	fd   int
-	file *os.File  // of fd
-	id   [2]uint64 // device and inode
-	mem  []byte
+	fd    int
+	file  *os.File  // of fd
+	id    [2]uint64 // device and inode
+	mem   []byte
+	guard *guarded
 }
 
 // openObject is shm_open. The name has no leading slash.
@@ -62,13 +65,21 @@ func (o *object) open(offset, n uint64) (text string) {
 	if err != nil {
 		return status.Strerror(err)
 	}
+	if o.guard, err = guard(mem); err != nil {
+		_ = unix.Munmap(mem) // only a wrong address can fail here
+		return err.Error()
+	}
 	o.mem = mem
 	return ""
 }
 
+// lost reports whether the client has taken a part of the memory away.
+func (o *object) lost() bool { return o.guard.isLost() }
+
 // close unmaps and closes.
 func (o *object) close() {
 	if o.mem != nil {
+		o.guard.release()
 		_ = unix.Munmap(o.mem) // only a wrong address can fail here
 		o.mem = nil
 	}

@@ -30,6 +30,8 @@ type memory interface {
 	init(r *region, others map[string]*region)
 	// holds returns an error when the first n bytes no longer exist.
 	holds(n uint64) error
+	// Lost returns an error once the client has taken a part of the memory away.
+	Lost() error
 	close() error
 }
 
@@ -44,16 +46,20 @@ type region struct {
 	closeErr error // of closing the memory; guarded by the manager's lock
 }
 
-// reserve adds a region that is not usable yet. It reports false if its name is in use.
-func (m *Manager) reserve(r *region) bool {
+// reserve adds a region that is not usable yet. It reports false if its name is in use. A lost
+// region makes room for its successor: it is returned for its reference to be released.
+func (m *Manager) reserve(r *region) (lost *region, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mu.regions[r.name] != nil {
-		return false
+	if old := m.mu.regions[r.name]; old != nil {
+		if old.state != usable || old.memory.Lost() == nil {
+			return nil, false
+		}
+		old.state, lost = unregistered, old
 	}
 	r.manager = m
 	m.mu.regions[r.name] = r
-	return true
+	return lost, true
 }
 
 func (m *Manager) remove(r *region) {
@@ -76,5 +82,7 @@ func (r *region) free() {
 	r.manager.mu.Lock()
 	defer r.manager.mu.Unlock()
 	r.closeErr = err
-	delete(r.manager.mu.regions, r.name)
+	if r.manager.mu.regions[r.name] == r { // otherwise it was lost and has a successor
+		delete(r.manager.mu.regions, r.name)
+	}
 }

@@ -4,11 +4,9 @@
 // unregistered and no request uses it any more.
 //
 // The client owns the memory and can change it at any time: readers check the bytes
-// that they have copied, not those that they are about to copy. A client that shrinks
-// its object is detected by the next Find, and where Go code copies. If it shrinks the
-// object while a backend reads or writes there, the process ends (SIGBUS). The process
-// also ends when it reads an input that was never written on a full /dev/shm. That is one
-// reason why client memory is off unless the operator allows it.
+// that they have copied, not those that they are about to copy. A client that shrinks its
+// object, and a full /dev/shm, fail the requests that touch the missing pages, and the region
+// is lost until it is registered again.
 package shm
 
 import (
@@ -58,7 +56,11 @@ func (m *Manager) Allowed() error {
 
 // register adds a region. Its name is reserved while the memory is opened.
 func (m *Manager) register(r *region) error {
-	if !m.reserve(r) {
+	lost, ok := m.reserve(r)
+	if lost != nil {
+		lost.Release()
+	}
+	if !ok {
 		return status.New(status.AlreadyExists, "shared memory region '%s' already in manager", r.name)
 	}
 	if err := r.memory.open(r); err != nil {
@@ -124,6 +126,10 @@ func (m *Manager) Find(name string, offset, size uint64) (tensor.Segment, error)
 	}
 	r.Retain()
 	m.mu.Unlock()
+	if err := r.memory.Lost(); err != nil {
+		r.Release()
+		return tensor.Segment{}, err
+	}
 	if err := r.within(offset, size); err != nil {
 		r.Release()
 		return tensor.Segment{}, err

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/kserve"
@@ -195,8 +196,8 @@ func TestRegionsOverOneObject(t *testing.T) {
 	require.False(t, stable("all", 0, 3*4096))
 }
 
-// An object that was made smaller is found out before its memory is touched,
-// and even while it is copied.
+// An object that was made smaller is found before its memory is touched. Touching its missing
+// pages, by Go code of any goroutine or by C, loses the region and nothing else.
 func TestAnObjectThatShrinks(t *testing.T) {
 	t.Parallel()
 	m := manager(t)
@@ -213,9 +214,73 @@ func TestAnObjectThatShrinks(t *testing.T) {
 	ok.Buffer.Release()
 	d := tensor.SliceData(s.Buffer, s.Off, s.N)
 	defer d.Release()
-	require.False(t, tensor.CopyShared(make([]byte, s.N), &d), "reading")
-	heap := tensor.NewData(tensor.HeapBuffer(make([]byte, s.N)))
-	require.False(t, tensor.CopyShared(s.Bytes(), &heap), "writing")
+	require.NoError(t, d.Lost(), "not touched yet")
+	lost := "shared memory region 'r' is lost: its object '" + key +
+		"' became smaller while it was used, or there was no memory for its pages. Register the region again."
+	requireCode(t, tensor.CopyShared(make([]byte, s.N), &d), status.InvalidArg, lost, "reading")
+	require.Equal(t, make([]byte, s.N), s.Bytes(), "zeros took its place")
+	_, err = m.Find("r", 0, 1)
+	requireCode(t, err, status.InvalidArg, lost, "later requests")
+	_, err = m.SystemStatus("r")
+	requireCode(t, err, status.InvalidArg, lost, "status")
+	all, err := m.SystemStatus("")
+	require.NoError(t, err)
+	require.Empty(t, all)
+
+	require.NoError(t, m.RegisterSystem("r", key, 0, 4096), "it can be registered while it is in use")
+	again, err := m.Find("r", 0, 4096)
+	require.NoError(t, err)
+	defer again.Buffer.Release()
+	require.NoError(t, os.Truncate("/dev/shm"+key, 0))
+	again.Bytes()[17] = 1
+	require.Error(t, again.Buffer.Lost(), "writing")
+	require.NoError(t, m.UnregisterSystem("r"))
+	_, err = m.Find("r", 0, 1)
+	requireCode(t, err, status.NotFound, "Unable to find shared memory region: 'r'", "")
+}
+
+// Objects shrink while many goroutines read and write them: none ends the process, and each
+// region is lost on its own.
+func TestManyObjectsThatShrink(t *testing.T) {
+	t.Parallel()
+	m := manager(t)
+	steady := object(t, 4096)
+	require.NoError(t, m.RegisterSystem("steady", steady, 0, 4096))
+	var wg sync.WaitGroup
+	for g := range 4 {
+		key := object(t, 1<<20)
+		wg.Go(func() {
+			name := fmt.Sprint("r", g)
+			for range 50 {
+				if !assert.NoError(t, m.RegisterSystem(name, key, 0, 1<<20)) {
+					return
+				}
+				s, err := m.Find(name, 0, 1<<20)
+				if !assert.NoError(t, err) {
+					return
+				}
+				var users sync.WaitGroup
+				for k := range 2 {
+					users.Go(func() {
+						for i := k; i < s.N; i += 512 {
+							s.Bytes()[i]++
+						}
+					})
+				}
+				assert.NoError(t, os.Truncate("/dev/shm"+key, 4096))
+				users.Wait()
+				s.Bytes()[s.N-1]++
+				assert.Error(t, s.Buffer.Lost())
+				s.Buffer.Release()
+				assert.NoError(t, os.Truncate("/dev/shm"+key, 1<<20))
+			}
+		})
+	}
+	wg.Wait()
+	s, err := m.Find("steady", 0, 4096)
+	require.NoError(t, err)
+	defer s.Buffer.Release()
+	require.NoError(t, s.Buffer.Lost())
 }
 
 func TestDisabled(t *testing.T) {

@@ -72,6 +72,12 @@ func (m *Manager) SystemStatus(name string) ([]SystemRegion, error) {
 	var all []SystemRegion
 	for _, r := range regions {
 		p := r.memory.(*mapping)
+		if err := p.Lost(); err != nil {
+			if name != "" {
+				return nil, err
+			}
+			continue
+		}
 		all = append(all, SystemRegion{r.name, p.key, p.offset, r.size})
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
@@ -92,6 +98,16 @@ func (*mapping) kind() kind { return system }
 
 // Foreign marks memory that the client may change at any time.
 func (*mapping) Foreign() {}
+
+// Lost returns an error once the client has taken a part of the memory away.
+func (p *mapping) Lost() error {
+	if !p.object.lost() {
+		return nil
+	}
+	return status.New(status.InvalidArg,
+		"shared memory region '%s' is lost: its object '%s' became smaller while it was used, or there was no memory for its pages. Register the region again.",
+		p.region.name, p.key)
+}
 
 // Shared returns the object and the offset of the region in it.
 func (p *mapping) Shared(*tensor.Buffer) (file *os.File, offset int64, ok bool) {

@@ -19,7 +19,7 @@ func (t *Trace) tensor(activity string, in *kserve.Tensor) {
 	}
 	// A copy, because a client may unmap shared memory meanwhile.
 	data := make([]byte, in.Data.Len())
-	if !tensor.CopyShared(data, &in.Data) {
+	if tensor.CopyShared(data, &in.Data) != nil {
 		return
 	}
 	b := append(tritonjson.AppendValid([]byte(`,"tensor":{"name":`), in.Name), `,"data":`...)

@@ -18,10 +18,7 @@ func add(r *infer.Request, resp *infer.Response, name string, d tensor.DataType,
 	if err != nil {
 		return err
 	}
-	if !s.Write(fill) {
-		s.Buffer.Release()
-		return infer.ErrRegionShrunk(name)
-	}
+	fill(s.Bytes())
 	resp.Add(name, d, shape, tensor.SegmentData(s))
 	return nil
 }

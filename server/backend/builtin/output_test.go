@@ -63,6 +63,7 @@ type region struct{}
 
 func (region) Free(*tensor.Buffer) {}
 func (region) Foreign()            {}
+func (region) Lost() error         { return nil }
 
 // Outputs are written where the client wants them, and nothing is copied.
 func TestOutputsGoStraightIntoClientMemory(t *testing.T) {

@@ -23,9 +23,9 @@ func (s *session) place(d *tensor.Data) (wire.Place, error) {
 	if b == nil {
 		return wire.Place{}, wire.ErrNoMemory(n)
 	}
-	if !tensor.CopyShared(b.Bytes(), d) { // a client has shrunk its region
+	if err := tensor.CopyShared(b.Bytes(), d); err != nil {
 		b.Release()
-		return wire.Place{}, status.New(status.InvalidArg, "the shared memory of an input became smaller than it was")
+		return wire.Place{}, err
 	}
 	s.pool.CopiedToModel(n)
 	return wire.Place{Block: s.blocks.Add(b), At: uint64(at), Size: uint64(n)}, nil

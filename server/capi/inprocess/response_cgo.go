@@ -61,8 +61,10 @@ func (f *flight) outputs(c *C.TRITONSERVER_InferenceResponse, resp *infer.Respon
 		if err != nil {
 			return err
 		}
-		if size > 0 && !tensor.CopyShared(unsafe.Slice((*byte)(base), size), &o.Data) {
-			return infer.ErrRegionShrunk(o.Name)
+		if size > 0 {
+			if err := tensor.CopyShared(unsafe.Slice((*byte)(base), size), &o.Data); err != nil {
+				return err
+			}
 		}
 		if l := f.model.Labels(o.Name); l != nil {
 			if labels == nil {

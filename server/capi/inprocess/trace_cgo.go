@@ -110,7 +110,7 @@ func (t *tracer) tensors(activity C.int, all []kserve.Tensor) {
 		in := &all[i]
 		size := in.Data.Len()
 		data := C.malloc(C.size_t(size) + 1)
-		if tensor.CopyShared(unsafe.Slice((*byte)(data), size), &in.Data) {
+		if tensor.CopyShared(unsafe.Slice((*byte)(data), size), &in.Data) == nil {
 			name := C.CString(in.Name)
 			shape := (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(in.Shape)))
 			C.capi_call_tensor(t.c, activity, name, C.TRITONSERVER_DataType(in.DataType), data, C.size_t(size), shape, C.uint64_t(len(in.Shape)))

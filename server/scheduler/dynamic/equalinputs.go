@@ -95,7 +95,7 @@ func contents(d *tensor.Data) ([]byte, bool) {
 		return p, true
 	}
 	p := make([]byte, d.Len())
-	return p, tensor.CopyShared(p, d)
+	return p, tensor.CopyShared(p, d) == nil
 }
 
 func sameNames(a, b *infer.Request) bool {

@@ -99,7 +99,7 @@ func (c *Copy) copyRequest(r *infer.Request) bool {
 			return false
 		}
 		t.Data = tensor.NewData(b)
-		if !tensor.CopyShared(b.Bytes(), &from.Data) { // a client has shrunk its memory: the primary reports it
+		if tensor.CopyShared(b.Bytes(), &from.Data) != nil { // a client has shrunk its memory: the primary reports it
 			return false
 		}
 	}

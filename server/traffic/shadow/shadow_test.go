@@ -278,6 +278,7 @@ type region struct{}
 
 func (region) Free(*tensor.Buffer) {}
 func (region) Foreign()            {}
+func (region) Lost() error         { return nil }
 
 // TestMemoryOfClients: an answer in memory of the client is not kept, because the client may change
 // it, or take it away.

@@ -2,9 +2,7 @@ package trace
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"syscall"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,26 +12,24 @@ import (
 	"triton/server/infer/infertest"
 )
 
+// taken is memory that a client has taken away.
+type taken struct{}
+
+func (taken) Free(*tensor.Buffer) {}
+func (taken) Foreign()            {}
+func (taken) Lost() error         { return errors.New("region 'r' is lost") }
+
 // TestTruncatedMemory traces a tensor whose shared memory the client has truncated: the trace
 // does not contain it.
 func TestTruncatedMemory(t *testing.T) {
 	t.Parallel()
-	object, err := os.Create(filepath.Join(t.TempDir(), "object"))
-	require.NoError(t, err)
-	defer object.Close()
-	require.NoError(t, object.Truncate(4096))
-	mem, err := syscall.Mmap(int(object.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, syscall.Munmap(mem)) }()
-	require.NoError(t, object.Truncate(0))
-
 	tr, file := open(t, "triton,file=%f", "level=TIMESTAMPS", "level=TENSORS", "rate=1")
 	sampled := tr.Sample("m", nil)
 	r := infer.NewRequest()
 	r.ModelName, r.ModelVersion, r.Sink, r.Trace = "m", "1", infertest.Discard, sampled
 	in := r.AddInput()
 	in.Name, in.DataType, in.Shape = "IN", tensor.Int32, tensor.Shape{1024}
-	in.Data = tensor.NewData(tensor.NewBuffer(mem, true, nil))
+	in.Data = tensor.NewData(tensor.NewBuffer(make([]byte, 4096), true, taken{}))
 	r.EmitReceived()
 	run(r)
 	r.Release()
