@@ -3,7 +3,6 @@ package modelconfig
 import (
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	pb "triton/pkg/inferencepb"
@@ -17,7 +16,7 @@ func (c *Config) Detect(model string, dir fs.FS) error {
 	if c.Name == "" {
 		c.Name = model
 	}
-	has, err := firstSubdir(dir)
+	has, err := versionContents(dir)
 	if err != nil {
 		return status.New(status.Internal, "failed to read directory of model '%s': %w", model, err)
 	}
@@ -45,17 +44,16 @@ func (c contents) any(name string) bool  { _, ok := c[name]; return ok }
 func (c contents) file(name string) bool { dir, ok := c[name]; return ok && !dir }
 func (c contents) dir(name string) bool  { return c[name] }
 
-// firstSubdir lists the first subdirectory; links are followed.
-func firstSubdir(dir fs.FS) (contents, error) {
+// versionContents lists the DetectionFolder.
+func versionContents(dir fs.FS) (contents, error) {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return isDir(dir, e, e.Name()) })
-	if i < 0 {
+	first, ok := DetectionFolder(subdirs(dir, entries))
+	if !ok {
 		return nil, nil
 	}
-	first := entries[i].Name()
 	if entries, err = fs.ReadDir(dir, first); err != nil {
 		return nil, err
 	}

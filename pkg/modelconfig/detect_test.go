@@ -90,7 +90,7 @@ func TestModelFile(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	list, err := modelconfig.Versions(files("0/", "1/", "10/", "007/", "1abc/", "abc/", "-1/", "99999999999999999999/", "warmup/",
+	list, err := modelconfig.Versions(files("0/", "1/", "10/", "007/", "1abc/", "1_backup/", "1 (copy)/", "1.5/", "1~/", "+1/", "abc/", "-1/", "-0/", "99999999999999999999/", "warmup/",
 		"initial_state/", "configs/", "5"))
 	require.NoError(t, err)
 	numbers, ignored := map[string]int64{}, map[string]string{}
@@ -101,12 +101,25 @@ func TestVersions(t *testing.T) {
 			numbers[v.Name] = v.Number
 		}
 	}
-	require.Equal(t, map[string]int64{"0": 0, "1": 1, "10": 10, "1abc": 1, "-1": -1}, numbers)
-	require.Equal(t, map[string]string{
-		"007":                  "ignore version directory '007' which contains leading zeros in its directory name",
-		"abc":                  "ignore version directory 'abc' which fails to convert to integral number",
-		"99999999999999999999": "ignore version directory '99999999999999999999' which fails to convert to integral number",
-	}, ignored)
+	require.Equal(t, map[string]int64{"0": 0, "1": 1, "10": 10}, numbers)
+	want := map[string]string{"007": "ignore version directory '007' which contains leading zeros in its directory name"}
+	for _, name := range []string{"1abc", "1_backup", "1 (copy)", "1.5", "1~", "+1", "abc", "-1", "-0", "99999999999999999999"} {
+		want[name] = "ignore version directory '" + name + "' which fails to convert to integral number"
+	}
+	require.Equal(t, want, ignored)
+}
+
+// TestDetectionFolder: what lies beside the versions does not choose the backend.
+func TestDetectionFolder(t *testing.T) {
+	t.Parallel()
+	c := &modelconfig.Config{ModelConfig: &pb.ModelConfig{}}
+	require.NoError(t, c.Detect("m", files("0_old/model.py", ".ipynb_checkpoints/model.py", "1/model.onnx")))
+	require.Equal(t, "onnxruntime", c.Backend)
+	name, ok := modelconfig.DetectionFolder([]string{"configs", "docs"})
+	require.True(t, ok)
+	require.Equal(t, "configs", name)
+	_, ok = modelconfig.DetectionFolder(nil)
+	require.False(t, ok)
 }
 
 func TestSelect(t *testing.T) {

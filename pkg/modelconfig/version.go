@@ -27,13 +27,17 @@ func Versions(dir fs.FS) ([]VersionDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	return VersionsOf(subdirs(dir, entries)), nil
+}
+
+// subdirs returns the names of the entries that are directories; links are followed.
+func subdirs(dir fs.FS, entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if isDir(dir, e, e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
-	return VersionsOf(names), nil
+	return names
 }
 
 // VersionsOf lists the candidates among the folders of a model's directory, in
@@ -48,26 +52,35 @@ func VersionsOf(folders []string) []VersionDir {
 	return list
 }
 
+// versionDir reads the name of a folder. A version has exactly one name: Triton also takes
+// "1_backup" for version 1, so that a copy may silently replace it.
 func versionDir(name string) VersionDir {
 	v := VersionDir{Name: name}
 	if len(name) > 1 && name[0] == '0' {
 		v.Ignored = "ignore version directory '" + name + "' which contains leading zeros in its directory name"
 		return v
 	}
-	// Triton reads as many digits as there are: "1abc" is version 1.
-	end := 0
-	if name != "" && (name[0] == '-' || name[0] == '+') {
-		end = 1
-	}
-	for end < len(name) && isDigit(name[end]) {
-		end++
-	}
-	n, err := strconv.ParseInt(name[:end], 10, 64)
-	if err != nil {
+	n, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != name || n < 0 {
 		v.Ignored = "ignore version directory '" + name + "' which fails to convert to integral number"
+		return v
 	}
 	v.Number = n
 	return v
+}
+
+// DetectionFolder returns the folder of a model, among all in order, whose files tell the
+// backend: the first version, or the first folder of a model without versions.
+func DetectionFolder(folders []string) (name string, ok bool) {
+	if len(folders) == 0 {
+		return "", false
+	}
+	for _, v := range VersionsOf(folders) {
+		if v.Ignored == "" {
+			return v.Name, true
+		}
+	}
+	return folders[0], true
 }
 
 // Select returns the versions that a policy serves among those present, highest first. missing

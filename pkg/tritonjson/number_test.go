@@ -133,10 +133,10 @@ func TestIntBetween(t *testing.T) {
 		{"18446744073709551615", 0, math.MaxUint64, math.MaxUint64, nil},
 		{"18446744073709551616", 0, math.MaxUint64, 0, ErrRange},
 		{"184467440737095516150", 0, math.MaxUint64, 0, ErrRange},
-		{"1.0", 0, 9, 0, errUint},
+		{"1.0", 0, 9, 0, ErrUint},
 		{"1e0", -9, 9, 0, errInt},
 		{"NaN", -9, 9, 0, errInt},
-		{"true", 0, 9, 0, errUint},
+		{"true", 0, 9, 0, ErrUint},
 	} {
 		r := reader(c.text)
 		got, err := r.IntBetween(c.low, c.high)
@@ -159,7 +159,7 @@ func TestNumbersBeyondTheirType(t *testing.T) {
 	_, err = reader("18446744073709551616").Uint()
 	require.Equal(t, ErrRange, err)
 	_, err = reader("-1").Uint()
-	require.Equal(t, errUint, err)
+	require.Equal(t, ErrUint, err)
 	for _, text := range []string{"3.4028236e38", "-1e39"} {
 		_, err = reader(text).Float32()
 		require.Equal(t, ErrRange, err, text)

@@ -13,7 +13,7 @@ var (
 	ErrArray  = accessError("attempt to access JSON non-array as array")
 	errBool   = accessError("attempt to access JSON non-boolean as boolean")
 	errInt    = accessError("attempt to access JSON non-signed-integer as signed-integer")
-	errUint   = accessError("attempt to access JSON non-unsigned-integer as unsigned-integer")
+	ErrUint   = accessError("attempt to access JSON non-unsigned-integer as unsigned-integer")
 	errDouble = accessError("attempt to access JSON non-number as double")
 	errObject = accessError("attempt to access JSON non-object as object")
 )
@@ -69,7 +69,7 @@ func (r *Reader) Int() (int64, error) {
 func (r *Reader) Uint() (uint64, error) {
 	var n number
 	if !r.number(&n) || !n.integer || n.neg && (n.mant != 0 || !n.exact) {
-		return 0, errUint
+		return 0, ErrUint
 	}
 	if !n.exact {
 		return 0, ErrRange
@@ -86,7 +86,7 @@ func (r *Reader) IntBetween(low int64, high uint64) (uint64, error) {
 	case low < 0:
 		return 0, errInt
 	default:
-		return 0, errUint
+		return 0, ErrUint
 	}
 	// -low is the magnitude of low, also of the lowest int64.
 	if !n.exact || !n.neg && n.mant > high || n.neg && n.mant > uint64(-low) {

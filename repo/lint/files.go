@@ -28,11 +28,6 @@ func (r *run) versions() {
 		case v.Ignored != "":
 			r.addFile(ruleBadVersion, r.Path(v.Name), v.Ignored, "rename it to a plain number, or move it out of the model")
 			continue
-		case v.Name != strconv.FormatInt(v.Number, 10):
-			r.addFile(ruleBadVersion, r.Path(v.Name), fmt.Sprintf("version directory '%s' is read as version %d", v.Name, v.Number),
-				"rename it to a plain number, or move it out of the model")
-		case v.Number < 0:
-			r.addFile(ruleBadVersion, r.Path(v.Name), fmt.Sprintf("version %d cannot be requested", v.Number), "count versions from 1")
 		}
 		present = append(present, v.Number)
 		byNumber[v.Number] = v
@@ -53,7 +48,7 @@ func (r *run) versions() {
 // resemblesVersion reports whether a directory that is not a version was probably meant as one. The
 // others hold what the model needs beside its versions.
 func resemblesVersion(name string) bool {
-	name = strings.TrimLeft(strings.ToLower(name), "v_-")
+	name = strings.TrimLeft(strings.ToLower(name), "v_-+")
 	return name != "" && '0' <= name[0] && name[0] <= '9' || name == "latest"
 }
 

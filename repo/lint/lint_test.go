@@ -175,6 +175,7 @@ func TestCustomConfigs(t *testing.T) {
 		"m/configs/b.pbtxt":  "nothing: 1",
 		"m/configs/note.txt": "nothing: 1",
 		"m/1/readme":         "",
+		"m/2/readme":         "",
 		"m/2x/readme":        "",
 	} {
 		path := filepath.Join(dir, name)
@@ -188,8 +189,8 @@ func TestCustomConfigs(t *testing.T) {
 		got = append(got, f.Rule+" "+rel)
 	}
 	require.Equal(t, []string{
+		"TRN510 m/2/model.onnx",
 		"TRN502 m/2x",
-		"TRN510 m/2x/model.onnx",
 		"TRN504 m/config.pbtxt",
 		"TRN504 m/configs/a.pbtxt",
 		"TRN301 m/configs/a.pbtxt",

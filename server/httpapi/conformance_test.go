@@ -24,7 +24,6 @@ var differences = []struct{ cases, why string }{
 	{"route 63", "a later Triton's answer; 2.51 says 500"},
 	{"syntax 70", "a number above the largest double is refused; 2.51 rounds it down"},
 	{"request 37", "a dimension above 2^63-1 is refused as such, as by later Tritons; one of 2^64-1 ends 2.51"},
-	{"request 38", "as request 37"},
 	{"request 65", "a number that the type cannot hold is refused; 2.51 makes it infinite"},
 	{"request 66", "as request 65"},
 	{"output 23", "2.51 ends at the classification of strings; the text is a later Triton's"},

@@ -118,7 +118,7 @@ func (d *Decoder) shape(t *kserve.Tensor) error {
 		}
 		v, err := r.Uint()
 		if err != nil {
-			return unparsable("shape", err)
+			return unparsable("shape", tritonjson.ErrUint) // Triton's text, also for a dimension above 2^64
 		}
 		if err := kserve.CheckDims(len(t.Shape) + 1); err != nil {
 			return err

@@ -94,6 +94,7 @@ func TestVersions(t *testing.T) {
 	s, paths := newStore(t, map[string]string{
 		"m/config.pbtxt": plain + `version_policy { specific { versions: [ 7, 3, 1 ] } }`,
 		"m/1/":           "", "m/2/": "", "m/3/": "", "m/03/": "", "m/x/": "",
+		"m/3_failed/": "", "m/7 (copy)/": "", "m/1.bak/": "", "m/1~/": "",
 	})
 	d := Reader{Store: s}
 	l := d.List(t.Context())
@@ -102,7 +103,10 @@ func TestVersions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Version{{1, "1"}, {3, "3"}}, c.Versions)
 	require.Equal(t, []int64{7}, c.Missing)
-	require.Len(t, c.Ignored, 2)
+	require.Len(t, c.Ignored, 6)
+	for i, name := range []string{"03", "1.bak", "1~", "3_failed", "7 (copy)", "x"} {
+		require.Contains(t, c.Ignored[i], "ignore version directory '"+name+"' which ")
+	}
 	require.Equal(t, filepath.Join(paths[0], "m", "3"), c.Origin(c.Versions[1]))
 	require.Equal(t, "config.pbtxt", c.ConfigEntry)
 }

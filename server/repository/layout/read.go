@@ -127,13 +127,13 @@ func (r *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) 
 func (r *Reader) detect(ctx context.Context, c *Content, entries store.Stamp) error {
 	folder := c.Folder
 	unknown := c.Config.GetPlatform() == "" && c.Config.GetDefaultModelFilename() == "" && slices.Contains([]string{"", "tensorflow"}, c.Config.GetBackend())
-	if all := entries.Folders(); unknown && len(all) > 0 {
-		first, err := c.Fetch(ctx, r.Store, all[0])
+	if name, ok := modelconfig.DetectionFolder(entries.Folders()); unknown && ok {
+		fetched, err := c.Fetch(ctx, r.Store, name)
 		if err != nil {
 			return err
 		}
-		defer first.Release()
-		folder = first
+		defer fetched.Release()
+		folder = fetched
 	}
 	return c.Config.Detect(c.ID().Name, os.DirFS(folder.Dir))
 }
