@@ -54,7 +54,7 @@ func (r *Reader) Err() *status.Error {
 	if r.reason == reasonDepth {
 		return status.New(status.InvalidArg, reasonDepth)
 	}
-	return status.New(status.Internal, "failed to parse the request JSON buffer: %s at %d", r.reason, r.reasonAt)
+	return status.New(status.InvalidArg, "failed to parse the request JSON buffer: %s at %d", r.reason, r.reasonAt)
 }
 
 func (r *Reader) fail(reason string, at int) bool {

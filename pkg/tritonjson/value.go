@@ -7,7 +7,7 @@ import (
 )
 
 // The type errors of JSON values in Triton's words. Triton reports them as
-// internal errors, HTTP status 500.
+// internal errors, HTTP status 500; they are the client's mistakes.
 var (
 	ErrString = accessError("attempt to access JSON non-string as string")
 	ErrArray  = accessError("attempt to access JSON non-array as array")
@@ -21,7 +21,7 @@ var (
 // ErrRange is the error of a number that the type asked for cannot hold.
 var ErrRange = &status.Error{Code: status.InvalidArg, Msg: "the number is out of range"}
 
-func accessError(text string) error { return &status.Error{Code: status.Internal, Msg: text} }
+func accessError(text string) error { return &status.Error{Code: status.InvalidArg, Msg: text} }
 
 // Text reads a string. The result is a view of the text or, when the string has
 // escapes, of scratch memory that the next string overwrites.

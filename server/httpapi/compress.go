@@ -17,7 +17,7 @@ import (
 	"triton/server/http1"
 )
 
-var errInflate = status.New(status.Internal, "encountered inconsistent stream state during decompression")
+var errInflate = status.New(status.InvalidArg, "encountered inconsistent stream state during decompression")
 
 // receiveCompressed reads a gzip, deflate or zstd body. The limit holds for the plain text, so
 // that a small body cannot expand without end.

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	errNoMembers = status.New(status.Internal, "attempt to get members for non-object")
-	errParameter = status.New(status.Internal, "unexpected error on creating Triton parameter")
+	errNoMembers = status.New(status.InvalidArg, "attempt to get members for non-object")
+	errParameter = status.New(status.InvalidArg, "unexpected error on creating Triton parameter")
 )
 
 // load loads or reloads a model. It returns when the model serves.

@@ -135,7 +135,7 @@ func (a *api) registerCUDA(x *exchange, name string) error {
 func member(o tritonjson.Object, name string) (tritonjson.Value, error) {
 	v, ok := o.Get(name)
 	if !ok {
-		return v, status.New(status.Internal, "attempt to access non-existing object member '%s'", name)
+		return v, status.New(status.InvalidArg, "attempt to access non-existing object member '%s'", name)
 	}
 	return v, nil
 }

@@ -5,9 +5,9 @@ import (
 	"triton/pkg/tensor"
 )
 
-// internal returns an internal error, HTTP status 500, which Triton reports for
-// values of a wrong type.
-func internal(text string) error { return &status.Error{Code: status.Internal, Msg: text} }
+// malformed returns the error of JSON of another form than the protocol's, in Triton's words. Triton
+// reports it as an internal error, HTTP status 500; it is the client's mistake.
+func malformed(text string) error { return &status.Error{Code: status.InvalidArg, Msg: text} }
 
 // withContext adds the context that Triton puts before an error.
 func withContext(context string, err error) error {
@@ -17,7 +17,7 @@ func withContext(context string, err error) error {
 func unparsable(name string, err error) error { return withContext("Unable to parse '"+name+"'", err) }
 
 func missing(name string) error {
-	return internal("Unable to parse '" + name + "': attempt to access non-existing object member '" + name + "'")
+	return malformed("Unable to parse '" + name + "': attempt to access non-existing object member '" + name + "'")
 }
 
 func noHalfInput(d tensor.DataType, input string) error {

@@ -42,7 +42,7 @@ func (g *generator) decode(text []byte) error {
 	}
 	root := r.Pos()
 	if !r.Is('{') {
-		return internal("attempt to get members for non-object")
+		return malformed("attempt to get members for non-object")
 	}
 	if r.Find(root, "id") {
 		if err := g.d.id(); err != nil {
@@ -97,7 +97,7 @@ func (g *generator) root(name string) error {
 		return status.New(status.InvalidArg, "Keyword 'parameters' for nested schema also given as input tensor name")
 	}
 	if !g.d.r.Is('{') {
-		return internal("Expected JSON object for keyword: 'parameters': attempt to access JSON non-object as object")
+		return malformed("Expected JSON object for keyword: 'parameters': attempt to access JSON non-object as object")
 	}
 	if err := g.members(g.member); err != nil {
 		e := status.From(err)

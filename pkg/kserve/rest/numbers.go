@@ -10,7 +10,7 @@ import (
 	"triton/pkg/tritonjson"
 )
 
-const errCount = "Unable to parse 'data': Shape does not match true shape of 'data' field"
+const errCount = "Failed to parse 'data' field: shape does not match true shape"
 
 // numberData reads the array of count numbers or booleans at the cursor.
 func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
@@ -25,7 +25,7 @@ func (d *Decoder) numberData(t *kserve.Tensor, count int) error {
 	n := numberReader{r: &d.r, dst: b.Bytes(), kind: t.DataType, name: t.Name}
 	err = n.array()
 	if err == nil && n.end != count*size {
-		err = internal(errCount)
+		err = malformed(errCount)
 	}
 	if err != nil {
 		b.Release()
@@ -118,7 +118,7 @@ func (n *numberReader) element() error {
 	size := n.kind.Size()
 	end := n.end + size
 	if end > len(n.dst) {
-		return internal(errCount)
+		return malformed(errCount)
 	}
 	at := n.r.Pos()
 	err := n.read(n.dst[n.end:end])

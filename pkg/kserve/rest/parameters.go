@@ -13,7 +13,7 @@ import (
 func (d *Decoder) parameters() error {
 	r := &d.r
 	if !r.Is('{') {
-		return internal("failed to get request params.: attempt to get members for non-object")
+		return malformed("failed to get request params.: attempt to get members for non-object")
 	}
 	r.Enter()
 	var seen uint8

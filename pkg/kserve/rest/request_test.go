@@ -67,7 +67,7 @@ func TestDecodeBadInput(t *testing.T) {
 		{in(`"shape":[4294967296,4294967296],"data":[1]`), status.InvalidArg, "causes total element count to exceed maximum size of 9223372036854775807"},
 		{in(`"shape":[2305843009213693952],"data":[1]`), status.InvalidArg, "byte size overflow for input 'A': element count (2305843009213693952) * data type size (8) exceeds maximum allowed size (9223372036854775807)"},
 		{in(`"shape":[1000000000],"data":[1]`), status.InvalidArg, "JSON input 'A' has a byte_size (8000000000 bytes) that exceeds the maximum allowed value of 67108864 bytes. Use --http-max-input-size to increase the limit."},
-		{in(`"shape":[8000000],"data":[1]`), status.Internal, "Unable to parse 'data': Shape does not match true shape of 'data' field"},
+		{in(`"shape":[8000000],"data":[1]`), status.InvalidArg, "Failed to parse 'data' field: shape does not match true shape"},
 		{in(`"shape":[1],"data":` + deep(101, "1")), status.InvalidArg, "Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (100)"},
 		{`{"inputs":[{"name":"A","datatype":"BYTES","shape":[1],"data":` + deep(101, `"x"`) + `}]}`, status.InvalidArg, "JSON nesting depth exceeds maximum allowed limit (100)"},
 		{`{"x":` + deep(100000, "") + `}`, status.InvalidArg, "JSON nesting depth exceeds maximum allowed limit (256)"},
