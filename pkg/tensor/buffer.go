@@ -72,6 +72,20 @@ func (b *Buffer) Retain() *Buffer {
 	return b
 }
 
+// TryRetain retains the buffer unless its last reference was released. It reports whether the caller
+// has a reference now.
+func (b *Buffer) TryRetain() bool {
+	for {
+		n := b.refs.Load()
+		if n <= 0 {
+			return false
+		}
+		if b.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
 // Sole reports whether the caller, who holds a reference, holds the only one.
 func (b *Buffer) Sole() bool { return b.refs.Load() == 1 }
 

@@ -71,9 +71,8 @@ func (m *Manager) register(r *region) error {
 	return nil
 }
 
-// unregister removes a region of a kind, or all of them if name is empty. The name
-// stays reserved until the last request that uses the region has ended; no new request
-// finds it. A name that is not registered is not an error. unregister returns the
+// unregister removes a region of a kind, or all of them if name is empty. The region stays
+// until the last request that uses it has ended, also requests that come meanwhile. A name that is not registered is not an error. unregister returns the
 // regions whose memory could not be closed.
 func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	var removed []*region
@@ -120,11 +119,11 @@ func (m *Manager) list(k kind, name string) (all []*region, other bool) {
 func (m *Manager) Find(name string, offset, size uint64) (tensor.Segment, error) {
 	m.mu.Lock()
 	r := m.mu.regions[name]
-	if r == nil || r.state != usable {
+	// Like Triton it finds an unregistered region as long as a request uses it.
+	if r == nil || r.state == opening || !r.TryRetain() {
 		m.mu.Unlock()
 		return tensor.Segment{}, status.New(status.NotFound, "Unable to find shared memory region: '%s'", name)
 	}
-	r.Retain()
 	m.mu.Unlock()
 	if err := r.memory.Lost(); err != nil {
 		r.Release()

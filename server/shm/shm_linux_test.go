@@ -160,13 +160,17 @@ func TestUnregisterWaitsForTheLastUse(t *testing.T) {
 	require.NoError(t, m.UnregisterSystem("r"), "again")
 	require.NoError(t, m.UnregisterSystem("unknown"))
 	copy(s.Bytes(), "still there")
-	_, err = m.Find("r", 0, 10)
-	require.EqualError(t, err, "Unable to find shared memory region: 'r'")
+	later, err := m.Find("r", 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, "still ther", string(later.Bytes()))
+	later.Buffer.Release()
 	require.EqualError(t, m.RegisterSystem("r", key, 0, 4096), "shared memory region 'r' already in manager")
 	all, err := m.SystemStatus("r")
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	s.Buffer.Release()
+	_, err = m.Find("r", 0, 10)
+	require.EqualError(t, err, "Unable to find shared memory region: 'r'")
 	_, err = m.SystemStatus("r")
 	requireCode(t, err, status.NotFound, "Unable to find system shared memory region: 'r'", "")
 	require.NoError(t, m.RegisterSystem("r", key, 0, 4096))
@@ -236,7 +240,7 @@ func TestAnObjectThatShrinks(t *testing.T) {
 	require.Error(t, again.Buffer.Lost(), "writing")
 	require.NoError(t, m.UnregisterSystem("r"))
 	_, err = m.Find("r", 0, 1)
-	requireCode(t, err, status.NotFound, "Unable to find shared memory region: 'r'", "")
+	requireCode(t, err, status.InvalidArg, lost, "unregistered, but in use")
 }
 
 // Objects shrink while many goroutines read and write them: none ends the process, and each
