@@ -69,7 +69,7 @@ func (v *validator) tensor(t ioTensor) {
 		return
 	}
 	if t.reshape != nil && len(t.reshape.Shape) == 0 && v.MaxBatchSize == 0 {
-		v.addTensor(t, ruleReshape, ".reshape", "set max_batch_size or give a shape",
+		v.addTensor(t, ruleReshape, ".reshape", "remove reshape: dims: [ 1 ] also stands for a scalar of the model",
 			"cannot have empty reshape for non-batching model as scalar tensors are not supported")
 		return
 	}

@@ -31,6 +31,7 @@ var corrections = map[string]func(target) (Fix, bool){
 	"TRN103": backendNotPlatform,
 	"TRN104": platform,
 	"TRN105": backend,
+	"TRN205": emptyReshape,
 	"TRN206": removeField("format"),
 	"TRN207": removeField("is_shape_tensor", "is_non_linear_format_io"),
 	"TRN210": duplicate,
@@ -67,6 +68,14 @@ func removeField(names ...string) func(target) (Fix, bool) {
 		}
 		return edited("remove "+field, func(text *edit.Text) error { return text.Remove(t.Field) })
 	}
+}
+
+// emptyReshape removes a reshape to a scalar from a model that does not batch.
+func emptyReshape(t target) (Fix, bool) {
+	if !strings.HasPrefix(t.Hint, "remove reshape: ") {
+		return Fix{}, false
+	}
+	return removeField("reshape")(t)
 }
 
 // named is the backend in the hint about a platform that is none.

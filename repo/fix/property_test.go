@@ -27,6 +27,7 @@ var changes = map[string][]protoreflect.Name{
 	"TRN103": {"platform", "backend"},
 	"TRN104": {"platform"},
 	"TRN105": {"backend"},
+	"TRN205": {"input", "output"},
 	"TRN206": {"input", "output"},
 	"TRN207": {"input", "output"},
 	"TRN210": {"input", "output"},

@@ -122,8 +122,8 @@ func unpack(t *testing.T, a *txtar.Archive, dir string) (want string) {
 	return want
 }
 
-// graph makes an ONNX file of lines such as "input X FLOAT batch 16" and
-// "output Y FLOAT -1 16", or takes one of pkg/onnxmodel's for "file NAME".
+// graph makes an ONNX file of lines such as "input X FLOAT batch 16", "output Y FLOAT -1 16"
+// and "add X X Y", or takes one of pkg/onnxmodel's for "file NAME".
 // Other text is kept as it is.
 func graph(t *testing.T, text string) []byte {
 	t.Helper()
@@ -135,6 +135,8 @@ func graph(t *testing.T, text string) []byte {
 			data, err := os.ReadFile(filepath.Join("../../pkg/onnxmodel/testdata", words[1]))
 			require.NoError(t, err)
 			return data
+		case "add":
+			f.Nodes = append(f.Nodes, onnxmodel.Node{Op: "Add", Inputs: words[1:3], Outputs: words[3:]})
 		case "input":
 			f.Inputs = append(f.Inputs, tensorOf(t, words[1:]))
 		case "output":

@@ -53,8 +53,11 @@ func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 	}
 	for i, b := range cfg.BatchInput {
 		for j, name := range b.TargetName {
-			if _, ok := graph.Input(name); !ok {
-				c.unknown(fmt.Sprintf("batch_input[%d].target_name[%d]", i, j), "input", name, graph.Inputs)
+			path := fmt.Sprintf("batch_input[%d].target_name[%d]", i, j)
+			if v, ok := graph.Input(name); !ok {
+				c.unknown(path, "input", name, graph.Inputs)
+			} else {
+				c.scalar(path, v)
 			}
 		}
 	}
@@ -163,6 +166,7 @@ func (c *checker) output(path string, out *pb.ModelOutput) {
 	}
 	for _, b := range c.cfg.BatchOutput {
 		if slices.Contains(b.TargetName, out.Name) {
+			c.scalar(path+field, v)
 			return // its shape depends on the batch
 		}
 	}
@@ -206,6 +210,9 @@ func (c *checker) ragged(path string, in *pb.ModelInput, v onnxmodel.Value) {
 func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact bool) {
 	graph := tensor.Shape(v.Dims)
 	if len(graph) == 0 {
+		if c.scalar(path, v) {
+			return
+		}
 		if slices.ContainsFunc(dims, func(d int64) bool { return d != 1 }) {
 			c.add(ruleDims, path, "write dims: [ 1 ]", "unable to load model '%s', scalar tensor '%s', should only provide 1 in the "+
 				"model configuration when the model doesn't support batching. Model configuration provided: %s.",
@@ -214,9 +221,7 @@ func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact
 		return
 	}
 	if c.cfg.MaxBatchSize > 0 && graph[0] != -1 {
-		c.add(ruleBatch, path, "set max_batch_size: 0 and list all dims, or export the model with a variable first dimension",
-			"model '%s', tensor '%s': for the model to support batching the shape should have at least 1 dimension and the first "+
-				"dimension must be -1; but shape expected by the model is %s", c.cfg.Name, name, graph)
+		c.noBatch(path, name, "set max_batch_size: 0 and list all dims, or export the model with a variable first dimension", graph)
 		return
 	}
 	full, tail := tensor.Shape(dims), ""
@@ -231,6 +236,22 @@ func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact
 	}
 	c.add(ruleDims, path, c.dimsHint(path, graph), "model '%s', tensor '%s': the model expects %d dimensions (shape %s) but the model "+
 		"configuration specifies %d dimensions (%s)", c.cfg.Name, name, len(graph), graph, len(full), tail)
+}
+
+// scalar refuses a scalar of the graph in a model that batches, because one value would be that of
+// all items of a batch. It reports whether it did.
+func (c *checker) scalar(path string, v onnxmodel.Value) bool {
+	if c.cfg.MaxBatchSize <= 1 || !v.Ranked || len(v.Dims) > 0 {
+		return false
+	}
+	c.noBatch(path, v.Name, "it is a scalar, one value for the whole batch: set max_batch_size: 0, list all dims of the other tensors "+
+		"and write dims: [ 1 ] without reshape here, or export the model with a variable first dimension", nil)
+	return true
+}
+
+func (c *checker) noBatch(path, name, hint string, graph tensor.Shape) {
+	c.add(ruleBatch, path, hint, "model '%s', tensor '%s': for the model to support batching the shape should have at least 1 dimension and "+
+		"the first dimension must be -1; but shape expected by the model is %s", c.cfg.Name, name, graph)
 }
 
 func fits(graph, full tensor.Shape, exact bool) bool {

@@ -51,6 +51,7 @@ func (c *checker) control(path, name string, want pb.DataType) {
 		c.add(ruleControl, path, "export the model with one value per item", "unable to load model '%s', sequence control '%s' in model "+
 			"has dims %s but dims [1] is expected", c.cfg.Name, name, tensor.Shape(v.Dims))
 	}
+	c.scalar(path, v)
 	if onnxmodel.ElemTypeOf(tensor.DataType(want)) != v.Elem {
 		c.add(ruleControl, path, "use the graph's type", "unable to load model '%s', sequence control '%s', the model expects data-type "+
 			"%s but the model configuration specifies data-type %s", c.cfg.Name, name, v.Elem, want)

@@ -22,5 +22,7 @@ func (c *checker) state(i int, s *pb.ModelSequenceBatching_State) {
 		return
 	}
 	// Its shape may follow from what clients send.
-	c.dataType(path, "output state", s.OutputName, s.DataType, out)
+	if c.dataType(path, "output state", s.OutputName, s.DataType, out) {
+		c.scalar(path+".dims", out)
+	}
 }

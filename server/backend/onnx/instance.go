@@ -40,7 +40,7 @@ type instance struct {
 	gather  *backend.Gather
 	scatter *backend.Scatter
 	rules   []shapeRule
-	scalar  []bool         // of each input, then output: declared as a scalar, and the model does not batch
+	scalar  []bool         // of each input, then output: declared as a scalar
 	buffer  *tensor.Buffer // of the outputs that the run writes into
 	offset  []int          // of each output in buffer; -1: allocated by ONNX Runtime
 	size    []int
@@ -89,7 +89,7 @@ func (i *instance) bind(s *session, o *options) error {
 			return err
 		}
 		i.in[k].name, i.in[k]._type = s.names[v.Name], C.int32_t(v.Elem)
-		i.scalar[k] = isScalar(sig, v)
+		i.scalar[k] = isScalar(v)
 	}
 	for k := range sig.Outputs {
 		v, ok := s.graph.Output(sig.Outputs[k].Name)
@@ -101,7 +101,7 @@ func (i *instance) bind(s *session, o *options) error {
 		}
 		i.out[k].name, i.out[k]._type = s.names[v.Name], C.int32_t(v.Elem)
 		i.rules[k] = rule(sig, s.graph, v)
-		i.scalar[len(sig.Inputs)+k] = isScalar(sig, v)
+		i.scalar[len(sig.Inputs)+k] = isScalar(v)
 	}
 	for _, e := range o.runEntries {
 		key, value := C.CString(e.key), C.CString(e.value)
@@ -115,11 +115,9 @@ func (i *instance) bind(s *session, o *options) error {
 	return nil
 }
 
-// isScalar reports whether the graph declares v as a scalar, which the
-// configuration of a model that does not batch lists as [1].
-func isScalar(sig *backend.Signature, v onnxmodel.Value) bool {
-	return !sig.Batching && v.Ranked && len(v.Dims) == 0
-}
+// isScalar reports whether the graph declares v as a scalar, which a configuration lists as [1].
+// A run has one value of it, as autofill.Check allows batches of one at most.
+func isScalar(v onnxmodel.Value) bool { return v.Ranked && len(v.Dims) == 0 }
 
 // checkValue checks what the C layer relies on. checkGraph has checked the rest, with
 // better messages.

@@ -34,12 +34,14 @@ func (i *instance) prepare(b *infer.Batch) error {
 func (i *instance) prepareOutput(b *infer.Batch, k int) error {
 	t := &i.out[k]
 	i.shape = i.shape[:0]
-	rank := int(t.rank)
-	if i.scalar[len(i.in)+k] {
-		rank = 0 // ONNX Runtime may still add a dimension of 1
-	}
-	for d := range rank {
-		i.shape = append(i.shape, int64(t.dims[d]))
+	if i.scalar[len(i.in)+k] { // ONNX Runtime may still give it dimensions of 1
+		if i.model.sig.Batching {
+			i.shape = append(append(i.shape, 1), i.model.sig.Outputs[k].BackendShape()...)
+		}
+	} else {
+		for d := range int(t.rank) {
+			i.shape = append(i.shape, int64(t.dims[d]))
+		}
 	}
 	if s := i.direct[k]; s.Buffer != nil {
 		i.scatter.Output(k, i.shape, s.Buffer, s.Off, s.N)
