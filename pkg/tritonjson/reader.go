@@ -52,7 +52,7 @@ func (r *Reader) Reason() (text string, at int) { return r.reason, r.reasonAt }
 // Err returns the recorded syntax error in the words that Triton sends to clients.
 func (r *Reader) Err() *status.Error {
 	if r.reason == reasonDepth {
-		return status.New(status.InvalidArg, reasonDepth)
+		return ErrDepth
 	}
 	return status.New(status.InvalidArg, "failed to parse the request JSON buffer: %s at %d", r.reason, r.reasonAt)
 }

@@ -18,6 +18,9 @@ var (
 	errObject = accessError("attempt to access JSON non-object as object")
 )
 
+// ErrDepth is the error of JSON that is nested too deeply.
+var ErrDepth = &status.Error{Code: status.InvalidArg, Msg: reasonDepth}
+
 // ErrRange is the error of a number that the type asked for cannot hold.
 var ErrRange = &status.Error{Code: status.InvalidArg, Msg: "the number is out of range"}
 

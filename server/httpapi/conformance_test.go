@@ -43,6 +43,8 @@ var differences = []struct{ cases, why string }{
 	{"type 34", "numbers are rounded correctly; 2.51 may be off by some units in the last place"},
 	{"type 35", "numbers are rounded correctly; 2.51 may be off by some units in the last place"},
 	{"framing 19", "a length that is no number is refused, as by later Tritons; 2.51 takes it for 0"},
+	{"framing 23", "a length that int32 cannot hold is refused as such, as by later Tritons"},
+	{"framing 24", "a length that int32 cannot hold is refused as such, as by later Tritons"},
 	{"framing 26", "a length that is no number is refused, as by later Tritons; 2.51 takes it for 0"},
 	{"framing 27", "a length that is no number is refused, as by later Tritons; 2.51 takes the digits before"},
 	{"framing 29", "chunk extensions are read over; 2.51 drops the connection"},

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
@@ -123,6 +124,9 @@ func (x *exchange) jsonLength(body int) (int, error) {
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
 		return 0, status.New(status.InvalidArg, "Unable to parse Inference-Header-Content-Length, got: %s", v)
+	case n < math.MinInt32 || n > math.MaxInt32:
+		return 0, status.New(status.InvalidArg, "Unable to parse Inference-Header-Content-Length, value is out of range [ %d, %d ], got: %s",
+			math.MinInt32, math.MaxInt32, v)
 	case n < 0 || n > int64(body):
 		return 0, status.New(status.InvalidArg, "inference header size should be in range (0, %d), got: %s", body, v)
 	}

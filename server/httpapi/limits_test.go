@@ -218,3 +218,19 @@ func testClientGone(t *testing.T, start serving) {
 	require.NoError(t, c.Close())
 	<-cancelled
 }
+
+// TestLaterTexts: answers whose texts are those of Tritons after 2.51.
+func TestLaterTexts(t *testing.T) {
+	both(t, func(t *testing.T, start serving) {
+		addr := start(t, newService(), httpapi.Options{})
+		const outside = `{"error":"Unable to parse Inference-Header-Content-Length, value is out of range [ -2147483648, 2147483647 ], got: `
+		for _, value := range []string{"2147483648", "-2147483649", "99999999999999999999"} {
+			code, text := post(t, addr, inferPath, "{}", "Inference-Header-Content-Length", value)
+			require.Equal(t, 400, code, value)
+			require.Equal(t, outside+value+`"}`, text)
+		}
+		code, text := post(t, addr, "/v2/repository/index", `{"ready":`+strings.Repeat("[", 1000)+strings.Repeat("]", 1000)+"}")
+		require.Equal(t, 400, code)
+		require.Equal(t, `{"error":"Invalid value for 'ready': expected a boolean"}`, text)
+	})
+}

@@ -6,6 +6,7 @@
 package rest
 
 import (
+	"errors"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -103,8 +104,12 @@ func (d *Decoder) start(text []byte) {
 // DecodeIndexRequest reads the body of a repository index request and reports
 // whether it requests ready models only.
 func DecodeIndexRequest(text []byte) (readyOnly bool, err error) {
+	errReady := status.New(status.InvalidArg, "Invalid value for 'ready': expected a boolean")
 	o, err := tritonjson.ParseObject(text)
-	if err != nil {
+	switch {
+	case errors.Is(err, tritonjson.ErrDepth):
+		return false, errReady // no other member is read
+	case err != nil:
 		return false, err
 	}
 	ready, ok := o.Get("ready")
@@ -112,7 +117,7 @@ func DecodeIndexRequest(text []byte) (readyOnly bool, err error) {
 		return false, nil
 	}
 	if readyOnly, err = ready.Bool(); err != nil {
-		return false, status.New(status.InvalidArg, "Invalid value for 'ready': expected a boolean")
+		return false, errReady
 	}
 	return readyOnly, nil
 }
