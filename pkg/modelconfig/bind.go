@@ -207,7 +207,7 @@ func (b *binder) wantMessage(fd protoreflect.FieldDescriptor, v *value) bool {
 		return true
 	}
 	if !v.reported {
-		b.fail(v.pos, fmt.Sprintf(`Expected "{", found "%s".`, v.written()), "write "+string(fd.Name())+" { ... }")
+		b.failValue(fd, v, fmt.Sprintf(`Expected "{", found "%s".`, v.written()), messageHint(fd, v))
 	}
 	return false
 }

@@ -51,13 +51,13 @@ func (b *binder) scalar(fd protoreflect.FieldDescriptor, v *value) (protoreflect
 		n, ok := b.integer(fd, v, 0, math.MaxUint64)
 		return protoreflect.ValueOfUint64(n), ok
 	case protoreflect.FloatKind:
-		f, ok := b.float(v, 32)
+		f, ok := b.float(fd, v, 32)
 		return protoreflect.ValueOfFloat32(float32(f)), ok
 	case protoreflect.DoubleKind:
-		f, ok := b.float(v, 64)
+		f, ok := b.float(fd, v, 64)
 		return protoreflect.ValueOfFloat64(f), ok
 	}
-	b.fail(v.pos, fmt.Sprintf("Field %q has a type that configurations do not use.", fd.Name()), "remove it")
+	b.failValue(fd, v, fmt.Sprintf("Field %q has a type that configurations do not use.", fd.Name()), "remove it")
 	return none, false
 }
 
@@ -73,7 +73,7 @@ func (b *binder) integer(fd protoreflect.FieldDescriptor, v *value, low, high ui
 		if v.minus && low != 0 {
 			got = v.tok.text
 		}
-		b.fail(v.pos, "Expected integer, got: "+got, hint)
+		b.failValue(fd, v, "Expected integer, got: "+got, hint)
 		return 0, false
 	}
 	n, err := parseUint(v.tok.text)
@@ -82,7 +82,7 @@ func (b *binder) integer(fd protoreflect.FieldDescriptor, v *value, low, high ui
 		limit = low
 	}
 	if err != nil || n > limit {
-		b.fail(v.pos, fmt.Sprintf("Integer out of range (%s)", v.tok.text),
+		b.failValue(fd, v, fmt.Sprintf("Integer out of range (%s)", v.tok.text),
 			fmt.Sprintf("%q takes at most %d", fd.Name(), high))
 		return 0, false
 	}
@@ -111,7 +111,7 @@ func (b *binder) boolean(fd protoreflect.FieldDescriptor, v *value) (result, ok 
 		if err == nil && n <= 1 {
 			return n == 1, true
 		}
-		b.fail(v.pos, fmt.Sprintf("Integer out of range (%s)", v.tok.text), hint)
+		b.failValue(fd, v, fmt.Sprintf("Integer out of range (%s)", v.tok.text), hint)
 		return false, false
 	case v.tok.kind == tokIdent:
 		switch v.tok.text {
@@ -120,10 +120,10 @@ func (b *binder) boolean(fd protoreflect.FieldDescriptor, v *value) (result, ok 
 		case "false", "False", "f":
 			return false, true
 		}
-		b.fail(v.pos, fmt.Sprintf("Invalid value for boolean field %q. Value: %q.", fd.Name(), v.tok.text), hint)
+		b.failValue(fd, v, fmt.Sprintf("Invalid value for boolean field %q. Value: %q.", fd.Name(), v.tok.text), hint)
 		return false, false
 	}
-	b.fail(v.pos, "Expected identifier, got: "+v.written(), hint)
+	b.failValue(fd, v, "Expected identifier, got: "+v.written(), hint)
 	return false, false
 }
 
@@ -138,13 +138,13 @@ func (b *binder) enum(fd protoreflect.FieldDescriptor, v *value) (protoreflect.E
 		n, ok := b.integer(fd, v, 1<<31, math.MaxInt32)
 		return protoreflect.EnumNumber(int32(n)), ok
 	case !v.message && v.tok.kind == tokString:
-		b.fail(v.pos, "Expected integer or identifier, got: "+v.tok.text, suggestQuotedEnum(fd, v.tok.value))
+		b.failValue(fd, v, "Expected integer or identifier, got: "+v.tok.text, suggestQuotedEnum(fd, v.tok.value))
 		return 0, false
 	default:
-		b.fail(v.pos, "Expected integer or identifier, got: "+v.written(), suggestEnum(fd.Enum(), ""))
+		b.failValue(fd, v, "Expected integer or identifier, got: "+v.written(), suggestEnum(fd.Enum(), ""))
 		return 0, false
 	}
-	b.fail(v.pos, fmt.Sprintf("Unknown enumeration value of %q for field %q.", v.tok.text, fd.Name()),
+	b.failValue(fd, v, fmt.Sprintf("Unknown enumeration value of %q for field %q.", v.tok.text, fd.Name()),
 		suggestEnum(fd.Enum(), v.tok.text))
 	return 0, false
 }
@@ -155,7 +155,7 @@ func (b *binder) text(fd protoreflect.FieldDescriptor, v *value) (protoreflect.V
 		if !v.message && !v.minus && v.tok.text != "" { // the end of the file cannot be quoted
 			hint = fmt.Sprintf("put it in quotes: %q", v.tok.text)
 		}
-		b.fail(v.pos, "Expected string, got: "+v.written(), hint)
+		b.failValue(fd, v, "Expected string, got: "+v.written(), hint)
 		return protoreflect.Value{}, false
 	}
 	// Triton's parser takes bytes that are not UTF-8. They cannot be sent in messages, so each run
@@ -163,7 +163,7 @@ func (b *binder) text(fd protoreflect.FieldDescriptor, v *value) (protoreflect.V
 	return protoreflect.ValueOfString(strings.ToValidUTF8(v.tok.value, string(utf8.RuneError))), true
 }
 
-func (b *binder) float(v *value, bits int) (float64, bool) {
+func (b *binder) float(fd protoreflect.FieldDescriptor, v *value, bits int) (float64, bool) {
 	f, ok := 0.0, false
 	if !v.message {
 		switch v.tok.kind {
@@ -185,11 +185,11 @@ func (b *binder) float(v *value, bits int) (float64, bool) {
 		}
 	}
 	if !ok && !v.message && v.tok.kind == tokInt {
-		b.fail(v.pos, "Expect a decimal number, got: "+v.tok.text, "write it in decimal")
+		b.failValue(fd, v, "Expect a decimal number, got: "+v.tok.text, "write it in decimal")
 		return 0, false
 	}
 	if !ok {
-		b.fail(v.pos, "Expected double, got: "+v.written(), "write a decimal number without quotes")
+		b.failValue(fd, v, "Expected double, got: "+v.written(), "write a decimal number without quotes")
 		return 0, false
 	}
 	if v.minus {

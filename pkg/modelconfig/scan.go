@@ -86,6 +86,8 @@ func (s *scanner) next() token {
 		return s.number(at)
 	case c == '"' || c == '\'':
 		return s.quoted(at, c)
+	case c == 0 || s.off == 0 && (strings.HasPrefix(s.src, "\xff\xfe") || strings.HasPrefix(s.src, "\xfe\xff")):
+		return s.utf16(at)
 	case c < ' ' || c == 0x7f:
 		return s.fail(at, "Invalid control characters encountered in text.",
 			fmt.Sprintf("remove the byte 0x%02x", c))
@@ -95,6 +97,14 @@ func (s *scanner) next() token {
 		s.off++
 		return token{kind: tokSymbol, text: s.src[s.off-1 : s.off], pos: at}
 	}
+}
+
+// utf16 reports a text that is not UTF-8: it begins with the byte order mark of UTF-16, or has a zero byte.
+func (s *scanner) utf16(at Position) token {
+	if s.src[s.off] == 0 {
+		return s.fail(at, "Invalid control characters encountered in text.", hintUTF16)
+	}
+	return s.fail(at, fmt.Sprintf("Interpreting non ascii codepoint %d.", s.src[s.off]), hintUTF16)
 }
 
 // nonASCII reports a character that text format does not allow outside strings.

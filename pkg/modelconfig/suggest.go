@@ -21,6 +21,9 @@ func suggestField(md protoreflect.MessageDescriptor, name string) string {
 			return didYouMean(names[i])
 		}
 	}
+	if known, ok := fieldNames[md.Name()][strings.ToLower(name)]; ok {
+		return didYouMean(known)
+	}
 	if best, ok := spelling.Nearest(name, names); ok {
 		return didYouMean(best)
 	}
@@ -34,6 +37,50 @@ func suggestField(md protoreflect.MessageDescriptor, name string) string {
 		return "it has " + strings.Join(names, ", ")
 	}
 	return "remove it or correct its name"
+}
+
+// tensorNames and the tables of fieldNames map the names that other systems give to fields, and frequent
+// guesses, to those of config.pbtxt.
+var tensorNames = map[string]string{
+	"shape": "dims", "size": "dims", "dimensions": "dims", "type": "data_type", "dtype": "data_type", "datatype": "data_type",
+}
+
+var fieldNames = map[protoreflect.Name]map[string]string{
+	"ModelConfig": {
+		"batch_size": "max_batch_size", "instances": "instance_group", "instance_count": "instance_group", "framework": "backend",
+		"engine": "backend", "model_name": "name", "filename": "default_model_filename", "model_filename": "default_model_filename",
+		"batching": "dynamic_batching", "versions": "version_policy", "warmup": "model_warmup", "ensemble": "ensemble_scheduling",
+	},
+	"ModelInput": tensorNames, "ModelOutput": tensorNames, "BatchInput": {"name": "target_name", "type": "kind"},
+	"ModelInstanceGroup": {
+		"instances": "count", "instance_count": "count", "num_instances": "count", "type": "kind", "device": "gpus", "devices": "gpus",
+		"gpu": "gpus", "gpu_ids": "gpus", "device_ids": "gpus",
+	},
+	"ModelDynamicBatching": {
+		"max_queue_delay": "max_queue_delay_microseconds", "max_queue_delay_ms": "max_queue_delay_microseconds",
+		"max_delay": "max_queue_delay_microseconds", "delay": "max_queue_delay_microseconds", "batch_size": "preferred_batch_size",
+	},
+	"ModelParameter": {"value": "string_value", "string": "string_value", "text": "string_value"},
+	"ModelWarmup":    {"input": "inputs", "max_batch_size": "batch_size", "batch": "batch_size"},
+	"Input": { // of a warm-up
+		"shape": "dims", "dimensions": "dims", "type": "data_type", "dtype": "data_type", "datatype": "data_type", "zero": "zero_data",
+		"zeros": "zero_data", "random": "random_data", "file": "input_data_file", "filename": "input_data_file", "data_file": "input_data_file",
+	},
+	"Step": {"model": "model_name", "name": "model_name", "version": "model_version", "inputs": "input_map", "outputs": "output_map"},
+}
+
+// messageHint returns what to write instead of a value that is no message.
+func messageHint(fd protoreflect.FieldDescriptor, v *value) string {
+	name := string(fd.Name())
+	switch {
+	case v.minus && fd.IsList() && v.tok.kind == tokIdent:
+		return fmt.Sprintf("a list is not written as in YAML: write %s [ { ... }, { ... } ]", name)
+	case fd.Message().Name() == "ModelParameter" && v.tok.kind == tokString:
+		return fmt.Sprintf("write %s { string_value: %s }", name, v.tok.text)
+	case fd.Message().Name() == "ModelParameter" && v.tok.text != "" && v.tok.kind != tokSymbol:
+		return fmt.Sprintf("write %s { string_value: %q }", name, v.signed())
+	}
+	return "write " + name + " { ... }"
 }
 
 func didYouMean(name string) string { return fmt.Sprintf("did you mean %q?", name) }

@@ -22,7 +22,8 @@ type value struct {
 	tok      token
 	minus    bool
 	message  bool
-	reported bool // its mistake has been reported
+	reported bool   // its mistake has been reported
+	hint     string // what to do about a value that the field cannot take; empty: the field says it
 	fields   []node
 }
 
@@ -87,6 +88,8 @@ func (p *syntax) fields(closing string, opened Position, depth int) []node {
 		case p.tok.kind == tokEOF:
 			p.fail(p.tok.pos, "Expected identifier, got: ",
 				fmt.Sprintf("close the message opened at line %d column %d with %q", opened.Line, opened.Col, closing))
+		case p.tok.kind != tokIdent && !p.is("["):
+			p.fail(p.tok.pos, "Expected identifier, got: "+p.tok.text, p.noNameHint(closing, opened, list))
 		default:
 			list = append(list, p.field(depth))
 		}
@@ -96,18 +99,10 @@ func (p *syntax) fields(closing string, opened Position, depth int) []node {
 
 func (p *syntax) field(depth int) node {
 	n := node{pos: p.tok.pos}
-	switch {
-	case p.tok.kind == tokIdent:
-		n.name = p.advance().text
-	case p.is("["):
+	if p.is("[") {
 		p.extensionName(&n)
-	default:
-		hint := "a field starts with its name"
-		if p.is("}") || p.is(">") {
-			hint = "it closes nothing: remove it or add the missing opening brace"
-		}
-		p.fail(p.tok.pos, "Expected identifier, got: "+p.tok.text, hint)
-		return n
+	} else {
+		n.name = p.advance().text
 	}
 	colon := p.tok.pos
 	if n.colon = p.accept(":"); !n.colon {
@@ -151,7 +146,12 @@ func (p *syntax) list(n *node, depth int) {
 		if len(n.values) == 0 && p.accept("]") {
 			return
 		}
-		n.values = append(n.values, p.value(depth, Position{}))
+		trailing := len(n.values) > 0 && p.is("]")
+		v := p.value(depth, Position{})
+		if trailing {
+			v.hint = "remove the comma before the ]"
+		}
+		n.values = append(n.values, v)
 		switch {
 		case p.stopped || p.accept("]"):
 			return
@@ -159,7 +159,8 @@ func (p *syntax) list(n *node, depth int) {
 		case p.tok.kind == tokEOF:
 			p.fail(p.tok.pos, p.expect("]"), fmt.Sprintf("close the list opened at line %d column %d", n.open.Line, n.open.Col))
 		case p.tok.kind == tokSymbol && !p.is("-") && !p.is("{") && !p.is("<"):
-			p.fail(p.tok.pos, p.expect("]"), "separate the values of a list with commas and close it")
+			p.fail(p.tok.pos, p.expect("]"),
+				fmt.Sprintf("separate the values with commas, and close the list opened at line %d column %d with \"]\"", n.open.Line, n.open.Col))
 		case p.tok.kind == tokIdent && n.values[0].message:
 			p.fail(p.tok.pos, p.expect(","), fmt.Sprintf("close the list opened at line %d column %d with \"]\"", n.open.Line, n.open.Col))
 		default:
@@ -220,7 +221,7 @@ func (p *syntax) value(depth int, colon Position) value {
 		}
 	default:
 		v.tok = p.tok // no value: binder knows the expected type and reports the mistake
-		v.reported = p.scan.err != nil
+		v.reported, v.hint = p.scan.err != nil, p.noValueHint()
 		p.stopped = true
 	}
 	return v

@@ -116,6 +116,7 @@ func (r *run) check() {
 		r.unread = true
 		return
 	}
+	r.placeholders()
 	r.name()
 	r.versions()
 	r.agents()

@@ -45,6 +45,7 @@ var (
 	ruleCycle            = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not one of its own composing models"}
 	ruleStepVersion      = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
 	ruleUTF8             = repo.Rule{ID: "TRN003", Severity: repo.Warning, Doc: "config.pbtxt is text in UTF-8"}
+	ruleUnfilled         = repo.Rule{ID: "TRN006", Severity: repo.Warning, Doc: "the placeholders of a template are filled in"}
 	ruleLargestPreferred = repo.Rule{ID: "TRN317", Severity: repo.Note, Doc: "the largest preferred batch size is max_batch_size"}
 	ruleLengths          = repo.Rule{ID: "TRN318", Severity: repo.Note, Doc: "requests whose inputs differ in size can share a batch"}
 	ruleManyInstances    = repo.Rule{ID: "TRN414", Severity: repo.Note, Doc: "a model has no more CPU instances than the machine has processors"}
@@ -77,7 +78,7 @@ func Rules() []repo.Rule {
 		ruleSyntax, ruleUnreadable, ruleName, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooManyThreads, ruleAllGPUs, ruleAutoGPU,
 		ruleNoVersion, ruleBadVersion, ruleMissingVersion, ruleModelFile, ruleLabelCount, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleFrameworkFile, ruleFrameworkName, ruleFrameworkType, ruleFrameworkDims, ruleElsewhere, ruleUTF8, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
+		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleFrameworkFile, ruleFrameworkName, ruleFrameworkType, ruleFrameworkDims, ruleElsewhere, ruleUTF8, ruleUnfilled, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
 		rulePointer, ruleMisplaced, ruleEmptyFile, ruleLibrary, ruleNoWeights, ruleNoWarmup, ruleFamily, ruleNoEffect, ruleParameter,
 		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped,
 	}

@@ -20,6 +20,7 @@ import (
 // fmtOptions holds what the flags of fmt set.
 type fmtOptions struct {
 	write, check, diff bool
+	fromJSON           bool
 	stdinPath          string
 	config             string
 }
@@ -28,6 +29,7 @@ func (o *fmtOptions) bind(f *flags.Set) {
 	f.BoolVarP(&o.write, "write", "w", false, "write the result into the files, and print the names of those that changed")
 	f.BoolVar(&o.check, "check", false, "print the names of files that are not formatted; the exit code is 1 if there are any")
 	f.BoolVarP(&o.diff, "diff", "d", false, "print the changes; the exit code is 1 if there are any, unless -w is given")
+	f.BoolVar(&o.fromJSON, "from-json", false, "convert configurations in JSON, as a server shows them, into protobuf text")
 	f.StringVar(&o.stdinPath, "stdin-path", modelconfig.FileName, "with the path -: the name of standard input in messages")
 	f.StringVar(&o.config, "config", "", configUsage)
 }
@@ -49,7 +51,8 @@ configuration.`,
 		Example: `  triton repo fmt -w models/
   triton repo fmt --check models/
   triton repo fmt --diff models/resnet50
-  triton repo fmt - < draft.pbtxt`,
+  triton repo fmt - < draft.pbtxt
+  curl localhost:8000/v2/models/resnet50/config | triton repo fmt --from-json -`,
 	}
 	f := flags.New(p, "repo fmt", cmd.Flags())
 	o.bind(f)
@@ -123,12 +126,30 @@ func formatFile(p process.Process, o fmtOptions, m repo.Model) (same bool, err e
 	if err != nil {
 		return true, err
 	}
-	out, err := format.Source(m.ConfigFile, src)
+	text := src
+	if o.fromJSON {
+		if text, err = fromJSON(m.ConfigFile, src); err != nil {
+			return true, err
+		}
+	}
+	out, err := format.Source(m.ConfigFile, text)
 	if err != nil {
 		return true, err
 	}
 	same = bytes.Equal(src, out)
 	return same, o.show(p, m, src, out)
+}
+
+// fromJSON returns a configuration in JSON as protobuf text, and any other text as it is.
+func fromJSON(file string, src []byte) ([]byte, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
+		return src, nil
+	}
+	c, err := modelconfig.ParseJSON(file, src)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return modelconfig.Encode(c.ModelConfig), nil
 }
 
 // show prints or writes one result.
