@@ -207,7 +207,7 @@ var mayImport = map[string]string{
 	"repo/report":                 "repo pkg/ui",
 	"repo/example":                "pkg/onnxmodel pkg/tensor",
 	"pkg/framework":               "pkg/inferencepb",
-	"pkg/modelconfig/modelfile":   "pkg/modelconfig pkg/inferencepb pkg/tensor",
+	"pkg/modelconfig/modelfile":   "pkg/modelconfig pkg/inferencepb pkg/tensor pkg/spelling",
 	"pkg/modelconfig/requirement": "pkg/modelconfig pkg/modelconfig/accelerator pkg/modelconfig/textvalue pkg/inferencepb pkg/tensor",
 	"pkg/modelconfig/accelerator": "pkg/modelconfig/textvalue pkg/inferencepb",
 	"pkg/modelconfig/textvalue":   "",

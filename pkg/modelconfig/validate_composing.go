@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	pb "triton/pkg/inferencepb"
+	"triton/pkg/spelling"
 	"triton/pkg/tensor"
 )
 
@@ -16,10 +17,10 @@ func (c *Config) ValidateComposing(model func(step int) *pb.ModelConfig) []Findi
 	v := validator{Config: c}
 	p := composingValidator{validator: &v, declared: map[string]declaration{}, decoupledStep: map[string]int{}}
 	for i, in := range c.Input {
-		p.declared[in.Name] = declaration{c.Name, c.MaxBatchSize > 0, in.DataType, innerShape(in.Dims, in.Reshape), fmt.Sprintf("input[%d]", i)}
+		p.declare(in.Name, fmt.Sprintf("input[%d]", i), in.DataType, in.Dims, in.Reshape)
 	}
 	for i, out := range c.Output {
-		p.declared[out.Name] = declaration{c.Name, c.MaxBatchSize > 0, out.DataType, innerShape(out.Dims, out.Reshape), fmt.Sprintf("output[%d]", i)}
+		p.declare(out.Name, fmt.Sprintf("output[%d]", i), out.DataType, out.Dims, out.Reshape)
 	}
 	var models []*pb.ModelConfig
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
@@ -33,15 +34,6 @@ func (c *Config) ValidateComposing(model func(step int) *pb.ModelConfig) []Findi
 		p.decoupled(models)
 	}
 	return v.found
-}
-
-// innerShape returns the shape in which the steps read or write an input or output of the
-// ensemble. A step uses the dims of its own model, without their reshape.
-func innerShape(dims []int64, r *pb.ModelTensorReshape) tensor.Shape {
-	if r != nil {
-		return r.Shape
-	}
-	return dims
 }
 
 // Decoupled reports whether an ensemble of these models may send no response or several.
@@ -63,6 +55,30 @@ type declaration struct {
 	dataType pb.DataType
 	dims     tensor.Shape
 	path     string
+	// reshaped is the other shape of a tensor that has a reshape: the dims of the ensemble's own tensor, the
+	// reshape of a composing model's. The ensemble does not use it.
+	reshaped tensor.Shape
+}
+
+// declare notes an input or output of the ensemble. The steps read and write it in its reshape; of a
+// composing model they use the dims, without their reshape.
+func (p *composingValidator) declare(name, path string, d pb.DataType, dims []int64, r *pb.ModelTensorReshape) {
+	o := declaration{model: p.Name, batching: p.MaxBatchSize > 0, dataType: d, dims: dims, path: path}
+	if r != nil {
+		o.dims, o.reshaped = r.Shape, dims
+		if o.reshaped == nil {
+			o.reshaped = tensor.Shape{}
+		}
+	}
+	p.declared[name] = o
+}
+
+// otherShape returns the reshape of a composing model's tensor; nil: it has none.
+func otherShape(r *pb.ModelTensorReshape) tensor.Shape {
+	if r == nil {
+		return nil
+	}
+	return append(tensor.Shape{}, r.Shape...)
 }
 
 // full returns the shape with the batch dimension.
@@ -90,7 +106,7 @@ func (p *composingValidator) inputs(path string, s *pb.ModelEnsembling_Step, m *
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.InputMap)) {
 		if !has[name] {
-			p.add(ruleEnsembleFit, fmt.Sprintf("%s.input_map[%q]", path, name), "name an input of that model",
+			p.add(ruleEnsembleFit, fmt.Sprintf("%s.input_map[%q]", path, name), spelling.Hint(name, slices.Sorted(maps.Keys(has)), "name an input of that model"),
 				"in ensemble %s, ensemble tensor %s is mapping to non-existing input %s in model %s", p.Name, s.InputMap[name], name, m.Name)
 		}
 	}
@@ -98,7 +114,7 @@ func (p *composingValidator) inputs(path string, s *pb.ModelEnsembling_Step, m *
 		t, mapped := s.InputMap[in.Name]
 		switch {
 		case mapped:
-			p.compare(t, declaration{m.Name, m.MaxBatchSize > 0, in.DataType, in.Dims, fmt.Sprintf("%s.input_map[%q]", path, in.Name)})
+			p.compare(t, declaration{m.Name, m.MaxBatchSize > 0, in.DataType, in.Dims, fmt.Sprintf("%s.input_map[%q]", path, in.Name), otherShape(in.Reshape)})
 		case !in.Optional:
 			p.add(ruleEnsembleFit, path, "add it to the input_map",
 				"in ensemble %s, input %s in model %s is not mapped to any ensemble tensors", p.Name, in.Name, m.Name)
@@ -119,11 +135,11 @@ func (p *composingValidator) outputs(path string, s *pb.ModelEnsembling_Step, m 
 		t, at := s.OutputMap[name], fmt.Sprintf("%s.output_map[%q]", path, name)
 		out := has[name]
 		if out == nil {
-			p.add(ruleEnsembleFit, at, "name an output of that model",
+			p.add(ruleEnsembleFit, at, spelling.Hint(name, slices.Sorted(maps.Keys(has)), "name an output of that model"),
 				"in ensemble %s, ensemble tensor %s is mapped from non-existing output %s in model %s", p.Name, t, name, m.Name)
 			continue
 		}
-		p.compare(t, declaration{m.Name, m.MaxBatchSize > 0, out.DataType, out.Dims, at})
+		p.compare(t, declaration{m.Name, m.MaxBatchSize > 0, out.DataType, out.Dims, at, otherShape(out.Reshape)})
 	}
 }
 
@@ -144,10 +160,32 @@ func (p *composingValidator) compare(t string, o declaration) {
 			p.Name, t, first.dataType, first.model, o.dataType, o.model)
 	}
 	if !agree(first.dims, o.dims) && !agree(first.full(), o.full()) {
-		p.add(ruleEnsembleTypes, o.path, hint,
+		p.add(ruleEnsembleTypes, o.path, p.shapeHint(hint, first, o),
 			"in ensemble %s, ensemble tensor %s: inconsistent shape: %s is inferred from model %s while %s is inferred from model %s",
 			p.Name, t, first.full(), first.model, o.full(), o.model)
 	}
+}
+
+// shapeHint names a reshape that causes two declarations to differ.
+func (p *composingValidator) shapeHint(otherwise string, first, o declaration) string {
+	for _, pair := range [][2]declaration{{first, o}, {o, first}} {
+		d, other := pair[0], pair[1]
+		if d.reshaped == nil || !agree(d.reshaped, other.dims) {
+			continue
+		}
+		if d.model != p.Name {
+			return fmt.Sprintf("an ensemble uses the dims of %s, not its reshape: give both the same dims", d.model)
+		}
+		at := d.path
+		if pos := p.Position(at); pos.Line > 0 {
+			at += fmt.Sprintf(" in line %d", pos.Line)
+		}
+		return fmt.Sprintf("remove the reshape of %s: the steps read and write the reshape, not the dims", at)
+	}
+	if first.reshaped != nil && first.model == p.Name {
+		return otherwise + ": its shape for the steps is the reshape"
+	}
+	return otherwise
 }
 
 // agree reports whether two shapes are equal, where -1 equals any dimension.

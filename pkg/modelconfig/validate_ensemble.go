@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	pb "triton/pkg/inferencepb"
+	"triton/pkg/spelling"
 )
 
 // ensemble checks an ensemble without the configurations of its models.
@@ -158,7 +159,7 @@ func (v *validator) connections(e *pb.ModelEnsembling) {
 	given := make(map[string]bool)
 	for i, in := range v.Input {
 		if !g.has(in.Name) {
-			v.add(ruleEnsembleTensor, fmt.Sprintf("input[%d]", i), "name it in the input_map of a step, or remove it",
+			v.add(ruleEnsembleTensor, fmt.Sprintf("input[%d]", i), spelling.Hint(in.Name, g.names(), "name it in the input_map of a step, or remove it"),
 				"ensemble input '%s' for ensemble %s' is not used", in.Name, v.Name)
 			continue
 		}
@@ -184,7 +185,7 @@ func (v *validator) connections(e *pb.ModelEnsembling) {
 func (v *validator) ensembleOutput(g *tensorGraph, path, name string) {
 	switch {
 	case !g.has(name):
-		v.add(ruleEnsembleTensor, path, "name it in the output_map of a step, or remove it",
+		v.add(ruleEnsembleTensor, path, spelling.Hint(name, g.names(), "name it in the output_map of a step, or remove it"),
 			"ensemble output '%s' for ensemble %s' is not used", name, v.Name)
 	case !g.ready[name]:
 		msg := fmt.Sprintf("output '%s' for ensemble '%s' is not written", name, v.Name)

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	pb "triton/pkg/inferencepb"
+	"triton/pkg/spelling"
 )
 
 const tensorrtPlatform = "tensorrt_plan"
@@ -202,20 +204,36 @@ func (v *validator) batchTensors() {
 	}
 }
 
+func (v *validator) inputNames() (names []string) {
+	for _, in := range v.Input {
+		names = append(names, in.Name)
+	}
+	return names
+}
+
+func (v *validator) outputNames() (names []string) {
+	for _, out := range v.Output {
+		names = append(names, out.Name)
+	}
+	return names
+}
+
 func (v *validator) sources(rule, path string, names []string) {
+	known := v.inputNames()
 	for i, name := range names {
-		if !slices.ContainsFunc(v.Input, func(in *pb.ModelInput) bool { return in.Name == name }) {
-			v.add(rule, fmt.Sprintf("%s.source_input[%d]", path, i), "name one of the inputs",
+		if !slices.Contains(known, name) {
+			v.add(rule, fmt.Sprintf("%s.source_input[%d]", path, i), spelling.Hint(name, known, "name one of the inputs: "+strings.Join(known, ", ")),
 				"unknown source input name '%s' for %s", name, v.Name)
 		}
 	}
 }
 
 func (v *validator) targets(path string, names []string) {
+	known := v.outputNames()
 	for i, name := range names {
 		at := fmt.Sprintf("%s.target_name[%d]", path, i)
-		if !slices.ContainsFunc(v.Output, func(out *pb.ModelOutput) bool { return out.Name == name }) {
-			v.add(ruleBatchOutput, at, "name one of the outputs", "unknown target output name '%s' for %s", name, v.Name)
+		if !slices.Contains(known, name) {
+			v.add(ruleBatchOutput, at, spelling.Hint(name, known, "name one of the outputs: "+strings.Join(known, ", ")), "unknown target output name '%s' for %s", name, v.Name)
 		}
 		if slices.Contains(names[:i], name) {
 			v.add(ruleBatchOutput, at, "remove it", "target output name '%s' can only be specified once for %s", name, v.Name)

@@ -2,6 +2,8 @@
 // such as "did you mean". It knows no names itself.
 package spelling
 
+import "fmt"
+
 // maxLen bounds the names that are compared, in bytes: the work grows with the
 // square of the length.
 const maxLen = 64
@@ -11,6 +13,15 @@ const maxLen = 64
 // of name, or 1 if that is more, and must be less than the length.
 func Nearest(name string, names []string) (string, bool) {
 	return Within(min(len(name)-1, max(1, len(name)/3)), name, names)
+}
+
+// Hint returns what to do about a name that is none of the names: the nearest of them, or else
+// otherwise.
+func Hint(name string, names []string, otherwise string) string {
+	if near, ok := Nearest(name, names); ok && near != name {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return otherwise
 }
 
 // Within is Nearest with a maximum number of edits.

@@ -20,6 +20,13 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestHint(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `did you mean "perf"?`, Hint("pref", []string{"serve", "perf"}, "use one of them"))
+	require.Equal(t, "use one of them", Hint("x", []string{"serve", "perf"}, "use one of them"))
+	require.Equal(t, "use one of them", Hint("perf", []string{"perf"}, "use one of them"), "it is known")
+}
+
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	names := []string{"tables", "table", "tap"}

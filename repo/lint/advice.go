@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	pb "triton/pkg/inferencepb"
+	"triton/pkg/modelconfig/modelfile"
+	"triton/pkg/spelling"
 )
 
 // advice reports what loads and could serve better.
@@ -18,6 +20,7 @@ func (r *run) advice() {
 	r.largestPreferred()
 	r.lengths()
 	r.noWarmup()
+	r.warmupInputs()
 	r.metricFamilies()
 	r.libraries()
 }
@@ -77,6 +80,27 @@ func (r *run) noWarmup() {
 		return
 	}
 	r.add(ruleNoWarmup, "model_warmup", "the first request of each instance on a GPU waits for what the engine prepares", "add model_warmup")
+}
+
+// warmupInputs reports inputs of warm-up samples that the model does not have. The server passes them on, and
+// the model ignores them.
+func (r *run) warmupInputs() {
+	known := modelfile.RequestInputs(r.config)
+	if len(r.config.Input) == 0 {
+		return // the model file may describe them
+	}
+	for i, w := range r.config.ModelWarmup {
+		for _, name := range modelfile.Strangers(r.config, w) {
+			if r.graph != nil {
+				if _, ok := r.graph.Input(name); ok {
+					continue
+				}
+			}
+			r.add(ruleWarmupInput, fmt.Sprintf("model_warmup[%d].inputs[%q]", i, name), fmt.Sprintf(
+				"the warm-up sample '%s' has an input '%s', which is no input of the model", w.Name, name),
+				spelling.Hint(name, known, "remove it, or name one of "+strings.Join(known, ", ")))
+		}
+	}
 }
 
 // customFamilies are the metric families whose buckets a model may set.

@@ -55,7 +55,7 @@ func resemblesVersion(name string) bool {
 // noVersion reports that no version is served.
 func (r *run) noVersion(present []int64) {
 	msg := fmt.Sprintf("at least one version must be available under the version policy of model '%s'", r.Name)
-	hint := noVersionHint(r.Name, present)
+	hint := r.noVersionHint(present)
 	if file := r.stray(); file != "" && len(present) == 0 {
 		hint = fmt.Sprintf("make a directory named 1, and move %s into it", file)
 	}
@@ -68,15 +68,21 @@ func (r *run) noVersion(present []int64) {
 	}
 }
 
-func noVersionHint(name string, present []int64) string {
+func (r *run) noVersionHint(present []int64) string {
 	switch {
 	case len(present) > 0:
 		return fmt.Sprintf("change version_policy, or add a version that it serves: the model has %s", listed(present))
-	case strings.HasPrefix(name, "."):
+	case strings.HasPrefix(r.Name, "."):
 		return "move it out of the repository, where every directory is a model"
+	}
+	if r.isEnsemble() || r.written.GetEnsembleScheduling() != nil || slices.Contains(withoutFile, r.written.GetBackend()) {
+		return "make an empty directory named 1"
 	}
 	return "make a directory named 1 with the model file in it"
 }
+
+// withoutFile are the backends whose models have no file.
+var withoutFile = []string{"identity", "square", "repeat", "query", "sequence", "dyna_sequence", "implicit_state"}
 
 func listed(numbers []int64) string {
 	texts := make([]string, len(numbers))

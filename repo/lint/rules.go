@@ -45,6 +45,7 @@ var (
 	ruleCycle            = repo.Rule{ID: "TRN711", Severity: repo.Error, Doc: "an ensemble is not one of its own composing models"}
 	ruleStepVersion      = repo.Rule{ID: "TRN712", Severity: repo.Error, Doc: "the version that a step names is served"}
 	ruleUTF8             = repo.Rule{ID: "TRN003", Severity: repo.Warning, Doc: "config.pbtxt is text in UTF-8"}
+	ruleWarmupInput      = repo.Rule{ID: "TRN521", Severity: repo.Warning, Doc: "the inputs of warm-up samples are inputs of the model"}
 	ruleUnfilled         = repo.Rule{ID: "TRN006", Severity: repo.Warning, Doc: "the placeholders of a template are filled in"}
 	ruleLargestPreferred = repo.Rule{ID: "TRN317", Severity: repo.Note, Doc: "the largest preferred batch size is max_batch_size"}
 	ruleLengths          = repo.Rule{ID: "TRN318", Severity: repo.Note, Doc: "requests whose inputs differ in size can share a batch"}
@@ -78,7 +79,7 @@ func Rules() []repo.Rule {
 		ruleSyntax, ruleUnreadable, ruleName, ruleNoBackend, ruleDuplicate, ruleNeverBatches, ruleNoDelay, ruleLongDelay,
 		ruleUnusedBatch, ruleCouldBatch, rulePreferredSort, ruleNoLevels, ruleCount, ruleTooManyThreads, ruleAllGPUs, ruleAutoGPU,
 		ruleNoVersion, ruleBadVersion, ruleMissingVersion, ruleModelFile, ruleLabelCount, ruleExternal,
-		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleFrameworkFile, ruleFrameworkName, ruleFrameworkType, ruleFrameworkDims, ruleElsewhere, ruleUTF8, ruleUnfilled, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
+		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleFrameworkFile, ruleFrameworkName, ruleFrameworkType, ruleFrameworkDims, ruleElsewhere, ruleUTF8, ruleUnfilled, ruleWarmupInput, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
 		rulePointer, ruleMisplaced, ruleEmptyFile, ruleLibrary, ruleNoWeights, ruleNoWarmup, ruleFamily, ruleNoEffect, ruleParameter,
 		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped,
 	}

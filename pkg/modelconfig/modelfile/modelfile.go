@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"triton/pkg/modelconfig"
+	"triton/pkg/spelling"
 	"triton/pkg/status"
 )
 
@@ -67,10 +68,25 @@ func Labels(c *modelconfig.Config, dir string) []modelconfig.Finding {
 		}
 		if _, err := modelconfig.ReadText(filepath.Join(dir, file)); err != nil {
 			e := status.From(err)
-			k.addCode(ruleLabels, e.Code, path, "put the file beside config.pbtxt", "%s", e.Msg)
+			k.addCode(ruleLabels, e.Code, path, k.fileHint(".", file, "put the file beside config.pbtxt"), "%s", e.Msg)
 		}
 	}
 	return k.found
+}
+
+// fileHint names the file of a folder of the model whose name is nearest to one that is not there.
+func (k *checker) fileHint(folder, name, otherwise string) string {
+	entries, err := os.ReadDir(filepath.Join(k.dir, folder))
+	if err != nil {
+		return otherwise
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return spelling.Hint(name, names, otherwise)
 }
 
 // open opens a regular file in a folder of the model's directory, and returns its size. Links may

@@ -121,7 +121,7 @@ func (k *checker) stateFile(path string, s *inferencepb.ModelSequenceBatching_St
 	raw, err := ReadState(k.dir, name, file)
 	if err != nil {
 		e := status.From(err)
-		k.addCode(ruleState, e.Code, path, "put the file into the folder initial_state beside config.pbtxt", "%s", e.Msg)
+		k.addCode(ruleState, e.Code, path, k.fileHint(stateFolder, file, "put the file into the folder initial_state beside config.pbtxt"), "%s", e.Msg)
 		return
 	}
 	if d == tensor.Bytes {

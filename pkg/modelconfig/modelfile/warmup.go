@@ -109,7 +109,7 @@ func (k *checker) file(path, name string, d tensor.DataType, size int64) {
 	f, length, err := OpenWarmup(k.dir, name)
 	if err != nil {
 		e := status.From(err)
-		k.addCode(ruleWarmup, e.Code, path, "put the file into the folder warmup beside config.pbtxt", "%s", e.Msg)
+		k.addCode(ruleWarmup, e.Code, path, k.fileHint(warmupFolder, name, "put the file into the folder warmup beside config.pbtxt"), "%s", e.Msg)
 		return
 	}
 	defer f.Close() // nothing was written
@@ -131,7 +131,7 @@ func (k *checker) request(path string, w *inferencepb.ModelWarmup) {
 		}
 	}
 	if len(missing) > 0 {
-		k.add(ruleWarmup, path+".inputs", "add the missing inputs", "%sexpected %d inputs but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) [%s]. "+
+		k.add(ruleWarmup, path+".inputs", missingHint(Strangers(k.Config, w), missing), "%sexpected %d inputs but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) [%s]. "+
 			"Please provide all required input(s).", unknownRequest, len(k.GetInput()), len(got), k.GetName(), quoted(got), quoted(missing))
 		return
 	}
@@ -140,6 +140,47 @@ func (k *checker) request(path string, w *inferencepb.ModelWarmup) {
 			k.value(inputPath(path, want.GetName()), want, in)
 		}
 	}
+}
+
+// missingHint names the inputs of a sample that are probably meant to be the missing ones.
+func missingHint(strangers, missing []string) string {
+	switch {
+	case len(strangers) == 1 && len(missing) == 1:
+		return fmt.Sprintf("the sample has '%s' instead, which is no input of the model: did you mean %q?", strangers[0], missing[0])
+	case len(strangers) > 0:
+		return fmt.Sprintf("the sample has %s instead, which the model does not have", quoted(strangers))
+	}
+	return "add the missing inputs"
+}
+
+// Strangers returns the inputs of a sample that are neither an input of the model nor one that a
+// scheduler adds to requests, by name.
+func Strangers(c *modelconfig.Config, w *inferencepb.ModelWarmup) (names []string) {
+	known := RequestInputs(c)
+	for _, name := range slices.Sorted(maps.Keys(w.GetInputs())) {
+		if !slices.Contains(known, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// RequestInputs returns the names of all inputs with which a model can be called: its own, and the
+// controls, states and batch inputs that a scheduler adds.
+func RequestInputs(c *modelconfig.Config) (names []string) {
+	for _, in := range c.GetInput() {
+		names = append(names, in.GetName())
+	}
+	for _, in := range c.GetSequenceBatching().GetControlInput() {
+		names = append(names, in.GetName())
+	}
+	for _, s := range c.GetSequenceBatching().GetState() {
+		names = append(names, s.GetInputName())
+	}
+	for _, b := range c.GetBatchInput() {
+		names = append(names, b.GetTargetName()...)
+	}
+	return names
 }
 
 func quoted(names []string) string {

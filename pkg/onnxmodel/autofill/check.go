@@ -119,12 +119,8 @@ func names(values []onnxmodel.Value) string {
 }
 
 func (c *checker) unknown(path, kind, name string, allowed []onnxmodel.Value) {
-	hint := "use one of them"
 	list := names(allowed)
-	if near, ok := spelling.Nearest(name, strings.Split(list, ", ")); ok {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	c.add(ruleName, path, hint, "unexpected inference %s '%s', allowed %ss are: %s", kind, name, kind, list)
+	c.add(ruleName, path, spelling.Hint(name, strings.Split(list, ", "), "use one of them"), "unexpected inference %s '%s', allowed %ss are: %s", kind, name, kind, list)
 }
 
 func (c *checker) input(path string, in *pb.ModelInput) {

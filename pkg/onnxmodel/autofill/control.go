@@ -2,9 +2,11 @@ package autofill
 
 import (
 	"fmt"
+	"strings"
 
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/spelling"
 	"triton/pkg/tensor"
 )
 
@@ -38,7 +40,8 @@ func controlType(c *pb.ModelSequenceBatching_Control) pb.DataType {
 func (c *checker) control(path, name string, want pb.DataType) {
 	v, ok := c.graph.Input(name)
 	if !ok {
-		c.add(ruleControl, path+".name", "the graph has "+names(c.graph.Inputs),
+		list := names(c.graph.Inputs)
+		c.add(ruleControl, path+".name", spelling.Hint(name, strings.Split(list, ", "), "the graph has "+list),
 			"configuration specified sequence control '%s', but model does not provide that input", name)
 		c.internal()
 		return
