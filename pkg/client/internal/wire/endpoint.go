@@ -5,6 +5,7 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -111,24 +112,46 @@ type Target struct {
 // String returns the target in grpc-go's syntax.
 func (t Target) String() string { return t.name }
 
-// ParseGRPC parses host:port, optionally with grpc:// or grpcs:// in front. The
-// latter, or a config, selects TLS.
+// ParseGRPC parses host:port, optionally with grpc:// or grpcs:// in front, or a target with the name of a
+// resolver, such as dns:///host:port. grpcs://, or a config, selects TLS.
 func ParseGRPC(address string, config *tls.Config) (Target, error) {
 	addr, plain := strings.CutPrefix(address, "grpc://")
 	addr, secure := strings.CutPrefix(addr, "grpcs://")
+	name, endpoint, err := resolved(addr)
 	switch {
-	case addr == "" || strings.Contains(addr, "://"):
-		return Target{}, fmt.Errorf("server address %q: give host:port for gRPC", address)
+	case err != nil:
+		return Target{}, fmt.Errorf("server address %q: %w", address, err)
 	case plain && config != nil:
 		return Target{}, fmt.Errorf("server address %q: TLS is configured, use grpcs", address)
 	case !secure && config == nil:
-		return Target{"passthrough:///" + addr, insecure.NewCredentials()}, nil
+		return Target{name, insecure.NewCredentials()}, nil
 	}
-	host, _, err := net.SplitHostPort(addr)
+	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
-		host = addr
+		host = endpoint
 	}
-	return Target{"passthrough:///" + addr, credentials.NewTLS(clientTLS(config, host))}, nil
+	return Target{name, credentials.NewTLS(clientTLS(config, host))}, nil
+}
+
+// resolved returns an address as a target in grpc-go's syntax, and the endpoint in it. The schemes are those
+// of gRPC; an address without one is not resolved by gRPC.
+func resolved(address string) (target, endpoint string, err error) {
+	scheme, rest, ok := strings.Cut(address, ":")
+	endpoint = rest[strings.LastIndexByte(rest, '/')+1:] // behind an authority
+	switch {
+	case ok && (scheme == "unix" || scheme == "unix-abstract") && endpoint != "":
+		return address, "localhost", nil
+	case ok && (scheme == "dns" || scheme == "passthrough") && endpoint != "" && (strings.Contains(rest, "/") || strings.Contains(rest, ":")):
+		return address, endpoint, nil
+	case ok && (scheme == "ipv4" || scheme == "ipv6") && strings.Contains(endpoint, ":"):
+		if strings.Contains(endpoint, ",") {
+			return "", "", errors.New("give one address")
+		}
+		return "passthrough:///" + endpoint, endpoint, nil
+	case address == "" || strings.Contains(address, "/"):
+		return "", "", errors.New("give host:port for gRPC, or a target such as dns:///host:port or unix:///path")
+	}
+	return "passthrough:///" + address, address, nil
 }
 
 // windowBytes is the size of the flow-control window of a stream. With a fixed
@@ -156,7 +179,13 @@ func (t Target) Dial() (*grpc.ClientConn, error) {
 
 func dialBrief(ctx context.Context, address string) (net.Conn, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", address)
+	network := "tcp"
+	if path, ok := strings.CutPrefix(address, "unix://"); ok { // grpc-go marks the addresses of its resolver unix so
+		network, address = "unix", path
+	} else if strings.HasPrefix(address, "\x00") { // and those of unix-abstract
+		network, address = "unix", "@"+address[1:]
+	}
+	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 
@@ -60,3 +64,59 @@ func TestRPCError(t *testing.T) {
 	cancel()
 	require.Equal(t, context.Canceled, RPCError(ended, err))
 }
+
+func TestParseGRPC(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"localhost:8001": "passthrough:///localhost:8001", "grpc://h:1": "passthrough:///h:1", "dns:8001": "passthrough:///dns:8001",
+		"dns:///localhost:8001": "dns:///localhost:8001", "dns:h:1": "dns:h:1", "dns://resolver/h:1": "dns://resolver/h:1", "dns:///h": "dns:///h",
+		"passthrough:///h:1": "passthrough:///h:1", "ipv4:127.0.0.1:8001": "passthrough:///127.0.0.1:8001", "ipv6:[::1]:8001": "passthrough:///[::1]:8001",
+		"unix:/run/s": "unix:/run/s", "unix:///run/s": "unix:///run/s", "unix-abstract:s": "unix-abstract:s",
+	} {
+		got, err := ParseGRPC(address, nil)
+		require.NoError(t, err, address)
+		require.Equal(t, want, got.String())
+	}
+	for _, address := range []string{"", "http://h:1", "dns:///", "h:1/v2", "grpc://"} {
+		_, err := ParseGRPC(address, nil)
+		require.EqualError(t, err, fmt.Sprintf("server address %q: give host:port for gRPC, or a target such as dns:///host:port or unix:///path", address))
+	}
+	_, err := ParseGRPC("ipv4:1.2.3.4:1,1.2.3.5:1", nil)
+	require.EqualError(t, err, `server address "ipv4:1.2.3.4:1,1.2.3.5:1": give one address`)
+	target, err := ParseGRPC("dns:///h:1", &tls.Config{MinVersion: tls.VersionTLS12})
+	require.NoError(t, err)
+	require.Equal(t, "h", target.creds.Info().ServerName) //nolint:staticcheck // no other way shows the name that is verified
+}
+
+// TestDialTargets connects through each resolver.
+func TestDialTargets(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s")
+	listen := func(network, address string) net.Listener {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), network, address)
+		require.NoError(t, err)
+		s := grpc.NewServer()
+		go func() { _ = s.Serve(l) }()
+		t.Cleanup(s.Stop)
+		return l
+	}
+	_, port, err := net.SplitHostPort(listen("tcp", "127.0.0.1:0").Addr().String())
+	require.NoError(t, err)
+	listen("unix", path)
+	for _, address := range []string{"127.0.0.1:" + port, "dns:///127.0.0.1:" + port, "ipv4:127.0.0.1:" + port, "unix://" + path, "unix:" + path} {
+		target, err := ParseGRPC(address, nil)
+		require.NoError(t, err)
+		conn, err := target.Dial()
+		require.NoError(t, err)
+		err = conn.Invoke(t.Context(), "/s/m", nil, &struct{}{}, grpc.ForceCodec(empty{}))
+		require.Equal(t, codes.Unimplemented, grpcstatus.Code(err), "%s: %v", address, err) // the server answered
+		require.NoError(t, conn.Close())
+	}
+}
+
+// empty is a codec of messages without content.
+type empty struct{}
+
+func (empty) Marshal(any) ([]byte, error) { return nil, nil }
+func (empty) Unmarshal([]byte, any) error { return nil }
+func (empty) Name() string                { return "empty" }
