@@ -24,6 +24,9 @@ func (r *run) loadData() error {
 	if r.set, err = data.Load(s.Data, r.model.signature); err != nil {
 		return err
 	}
+	for _, text := range r.set.PassedOver {
+		r.notice("WARNING: " + text)
+	}
 	switch s.Mode {
 	case Sessions:
 		return r.loadSessions()

@@ -84,7 +84,7 @@ func (r *run) summarize(w *window, batch int) Summary {
 
 func (r *run) warnOfOneRequest(s *Summary) {
 	if s.Requests == 1 {
-		r.notice("WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX).")
+		r.notice("WARNING: Pass contained only one request, so there is no sample latency standard deviation.")
 	}
 }
 

@@ -169,7 +169,7 @@ var mayImport = map[string]string{
 	"perf":                        "perf/load perf/data perf/memory pkg/client pkg/client/lane pkg/cuda pkg/kserve pkg/measure pkg/measure/confidence pkg/inferencepb pkg/tensor",
 	"perf/memory":                 "pkg/cuda",
 	"perf/load":                   "pkg/client/lane pkg/kserve pkg/measure",
-	"perf/data":                   "pkg/inferencepb pkg/kserve pkg/tensor pkg/tritonjson perf/trace",
+	"perf/data":                   "pkg/inferencepb pkg/kserve pkg/spelling pkg/tensor pkg/tritonjson perf/trace",
 	"perf/offline":                "perf/data perf/offline/rows pkg/client pkg/tensor",
 	"perf/offline/rows":           "perf/data pkg/tensor pkg/tritonjson",
 	"perf/llm":                    "perf pkg/kserve pkg/tensor",

@@ -225,6 +225,28 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// TestShared: files that several models share may have tensors of the others.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"A": "12345678", "T": "x", "B": "1", "d.json": `{"data":[{"A":[1,2],"T":["x"],"B":[1]},{"A":[1,2],"T":["x"],"B":[2]}]}`} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	json := filepath.Join(dir, "d.json")
+	o := data.Options{Source: data.Files, Paths: []string{json}}
+	_, err := data.Load(o, signature())
+	require.ErrorContains(t, err, "The input or output 'B' is not found in the model configuration")
+	o.Shared = true
+	set, err := data.Load(o, signature())
+	require.NoError(t, err)
+	require.Equal(t, []string{`the input data has the input "B", which model m does not have: it is passed over. Its inputs are A, T.`}, set.PassedOver)
+	require.NoError(t, os.Remove(json))
+	o.Paths = []string{dir}
+	set, err = data.Load(o, signature())
+	require.NoError(t, err)
+	require.Equal(t, []string{`the folder ` + dir + ` has the input "B", which model m does not have: it is passed over. Its inputs are A, T.`}, set.PassedOver)
+}
+
 func TestRequestBatches(t *testing.T) {
 	t.Parallel()
 	s := one(tensor.Uint8, 1)
@@ -256,7 +278,7 @@ func TestRequestRefusals(t *testing.T) {
 	set, err := load(t, s, `{"data":[{"X":{"content":[1],"shape":[1]}},{"X":{"content":[1,2],"shape":[2]}},{}]}`)
 	require.NoError(t, err)
 	_, err = set.Request(0, 0, 2)
-	require.EqualError(t, err, "can not batch tensors with different shapes together (input 'X' expected shape [1] and received [2]")
+	require.EqualError(t, err, "can not batch tensors with different shapes together (input 'X' expected shape [1] and received [2] ( Location stream id: 0, step id: 1)")
 	_, err = set.Request(0, 1, 2)
 	require.ErrorContains(t, err, "For batch sizes larger than 1, the same set of inputs must be specified for each batch.")
 	req, err := set.Request(0, 2, 1)
@@ -285,4 +307,33 @@ func BenchmarkRead(b *testing.B) {
 		_, err := data.Load(data.Options{Source: data.Files, Paths: []string{path}}, signature())
 		require.NoError(b, err)
 	}
+}
+
+// TestPlaces: a mistake in a file of several streams names the tensor, the stream and the step.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	const good = `{"A":[1,2],"T":["x"]}`
+	for bad, want := range map[string]string{
+		`{"A":3,"T":["x"]}`:                                                "of tensor 'A'",
+		`{"A":[1,2],"T":"x"}`:                                              "of tensor 'T'",
+		`{"A":[1,true],"T":["x"]}`:                                         "unable to find float data in json: element 1 is true ( Location stream id: 1, step id: 2) of tensor 'A'",
+		`{"A":[1,2],"T":[{"text":"x"}]}`:                                   `unable to find string data in json: element 0 is {"text":"x"} (`,
+		`{"A":[1,2,3],"T":["x"]}`:                                          "of tensor 'A'",
+		`{"A":[1,1e99],"T":["x"]}`:                                         "of tensor 'A'",
+		`{"A":{"content":[1],"shape":[1]},"T":["x"]}`:                      "of tensor 'A'",
+		`{"A":{"b64":"?"},"T":["x"]}`:                                      "of tensor 'A'",
+		`{"A":[[1],[2,3]],"T":["x"]}`:                                      "of tensor 'A'",
+		`{"A":[1,2],"T":["x"],"TT":[1]}`:                                   `'TT' is not found in the model configuration: did you mean "T"? (`,
+		`{"A":[1,2]}`:                                                      "missing tensor T",
+		`{"A":{"content":[1,2],"shape":["x"]},"T":["x"]}`:                  "of tensor 'A'",
+		`{"A":["a text of more than 32 bytes, which is cut",1],"T":["x"]}`: `element 0 is "a text of more than 32 bytes, w... (`,
+	} {
+		_, err := load(t, signature(), `{"data":[[`+good+`],[`+good+`,`+good+`,`+bad+`]]}`)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "( Location stream id: 1, step id: 2)")
+	}
+	_, err := load(t, signature(), `{"data":[`+good+`,[`+good+`]]}`)
+	require.ErrorContains(t, err, "(element 1 differs from those before it)")
+	_, err = load(t, signature(), `{"data":[[`+good+`],[`+good+`]],"validation_data":[[{"Y":[1,2]}],[]]}`)
+	require.ErrorContains(t, err, "(stream 1 has 0 and 1 elements)")
 }

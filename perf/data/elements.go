@@ -32,10 +32,23 @@ func elements(n *node, t Tensor, v Value, nestedShape bool) (Value, error) {
 			err = &tensor.RangeError{Element: i, Number: flat[i].text, Type: t.DataType}
 		}
 		if err != nil {
-			return v, err
+			return v, elementError(err, i, &flat[i])
 		}
 	}
 	return v, nil
+}
+
+// elementError names an element that does not fit the tensor, unless the error does.
+func elementError(err error, i int, n *node) error {
+	if errors.As(err, new(*tensor.RangeError)) {
+		return err
+	}
+	const shown = 32
+	value := appendJSON(nil, n)
+	if len(value) > shown {
+		value = append(value[:shown], "..."...)
+	}
+	return fmt.Errorf("%w: element %d is %s", err, i, value)
 }
 
 // flatten walks nested arrays in row-major order.

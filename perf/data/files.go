@@ -14,12 +14,12 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readDir reads one file per tensor: raw bytes of one item, or one string per
-// line.
-func readDir(dir string, s Signature) (Step, error) {
+// readDir reads one file per tensor: raw bytes of one item, or one string per line. It returns the names of the
+// other files, which only shared folders may have.
+func readDir(dir string, s Signature, shared bool) (step Step, others []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return Step{}, fmt.Errorf("read the input data: %w", err)
+		return Step{}, nil, fmt.Errorf("read the input data: %w", err)
 	}
 	known := map[string]bool{}
 	for _, t := range s.Inputs {
@@ -30,21 +30,25 @@ func readDir(dir string, s Signature) (Step, error) {
 	}
 	present := map[string]bool{}
 	for _, e := range entries {
+		if !known[e.Name()] && shared {
+			others = append(others, e.Name())
+			continue
+		}
 		if !known[e.Name()] {
-			return Step{}, fmt.Errorf("Provided data file '%s' does not correspond to a valid model input or output.", e.Name())
+			return Step{}, nil, fmt.Errorf("Provided data file '%s' does not correspond to a valid model input or output.", e.Name())
 		}
 		present[e.Name()] = true
 	}
-	step := Step{Inputs: map[string]Value{}}
+	step = Step{Inputs: map[string]Value{}}
 	for _, in := range s.Inputs {
 		if in.Optional && !present[in.Name] {
 			continue
 		}
 		if dynamic(in.Shape) {
-			return Step{}, &DynamicShapeError{in}
+			return Step{}, nil, &DynamicShapeError{in}
 		}
 		if step.Inputs[in.Name], err = readTensor(dir, in); err != nil {
-			return Step{}, err
+			return Step{}, nil, err
 		}
 	}
 	for _, out := range s.Outputs {
@@ -55,10 +59,10 @@ func readDir(dir string, s Signature) (Step, error) {
 			step.Outputs = map[string]Value{}
 		}
 		if step.Outputs[out.Name], err = readTensor(dir, out); err != nil {
-			return Step{}, err
+			return Step{}, nil, err
 		}
 	}
-	return step, nil
+	return step, others, nil
 }
 
 // readTensor reads the file of a tensor. The size is free if a dimension is variable, as those

@@ -23,8 +23,9 @@ func TestGenerate(t *testing.T) {
 	_, err := data.Load(o, s)
 	require.EqualError(t, err, "input A contains dynamic shape, provide shapes to send along with the request")
 	o.Shapes = map[string][]int64{"A": {4, 2}, "C": {1}}
-	_, err = data.Load(o, s)
-	require.EqualError(t, err, `--shape names the input "C", which model m does not have. Its inputs are A, B, S.`)
+	passed, err := data.Load(o, s)
+	require.NoError(t, err)
+	require.Equal(t, []string{`--shape names the input "C", which model m does not have: it is passed over. Its inputs are A, B, S.`}, passed.PassedOver)
 	o.Shapes = map[string][]int64{"A": {4, 2}, "B": {9}}
 	first, err := data.Load(o, s)
 	require.NoError(t, err)
@@ -192,8 +193,9 @@ func TestRangeErrors(t *testing.T) {
 	require.EqualError(t, err, `--input-range names the input "X" of data type BYTES; only numbers have a range`)
 	_, err = data.Load(o, one(tensor.Bool, 1))
 	require.ErrorContains(t, err, "only numbers have a range")
-	_, err = data.Load(o, signature())
-	require.EqualError(t, err, `--input-range names the input "X", which model m does not have. Its inputs are A, T.`)
+	passed, err := data.Load(o, signature())
+	require.NoError(t, err)
+	require.Equal(t, []string{`--input-range names the input "X", which model m does not have: it is passed over. Its inputs are A, T.`}, passed.PassedOver)
 	o.Source = data.Zero
 	_, err = data.Load(o, one(tensor.Int8, 1))
 	require.EqualError(t, err, "random steps and input ranges need random data")

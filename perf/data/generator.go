@@ -11,13 +11,13 @@ import (
 
 // generated returns the elements that a command writes. As in perf_analyzer the command runs
 // before the load, in the shell, and a length of 0 or one that is cut short ends the elements.
-func generated(command string, where location) (Value, error) {
+func generated(command string) (Value, error) {
 	var errs strings.Builder
 	cmd := exec.Command("sh", "-c", command) //nolint:gosec,noctx // the user's own command, which ends by itself
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return Value{}, fmt.Errorf("Failed to open pipe with the following process: %s (%w) %s %s", command, err, strings.TrimSpace(errs.String()), where)
+		return Value{}, fmt.Errorf("Failed to open pipe with the following process: %s (%w) %s", command, err, strings.TrimSpace(errs.String()))
 	}
 	v := Value{Shape: tensor.Shape{0}}
 	for len(out) >= 4 {
@@ -27,14 +27,14 @@ func generated(command string, where location) (Value, error) {
 			break
 		}
 		if n > int64(len(out)) {
-			return Value{}, fmt.Errorf("Unmatching number of bytes read from the pipe: expected = %d, bytes read = %d %s", n, len(out), where)
+			return Value{}, fmt.Errorf("Unmatching number of bytes read from the pipe: expected = %d, bytes read = %d", n, len(out))
 		}
 		v.Data = tensor.AppendElement(v.Data, out[:n])
 		out = out[n:]
 		v.Shape[0]++
 	}
 	if v.Shape[0] == 0 {
-		return Value{}, fmt.Errorf("the command wrote no message: %s %s", command, where)
+		return Value{}, fmt.Errorf("the command wrote no message: %s", command)
 	}
 	return v, nil
 }

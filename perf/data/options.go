@@ -24,6 +24,10 @@ type Options struct {
 	Ranges map[string]Range // of random numbers, by input
 	Seed   uint64           // of random data
 
+	// Shared reports that other models use the same files: tensors that the model does not have are passed
+	// over.
+	Shared bool
+
 	// Timestamps reads the time of each step from its "timestamp", in milliseconds.
 	Timestamps bool
 	// Sessions reads the session of each step from its "session_id", and the milliseconds

@@ -10,14 +10,17 @@ import (
 	"strings"
 
 	"triton/perf/trace"
+	"triton/pkg/spelling"
 	"triton/pkg/tensor"
 )
 
 // reader collects the streams of one or more JSON files.
 type reader struct {
 	sig        Signature
-	timestamps bool // each step has its time
-	sessions   bool // each step belongs to a session
+	timestamps bool     // each step has its time
+	sessions   bool     // each step belongs to a session
+	shared     bool     // see Options.Shared
+	others     []string // names that were passed over, each once
 	streams    [][]Step
 	nested     *bool // whether data has an array for each stream, or the steps of one; nil: not known yet
 }
@@ -52,8 +55,8 @@ func (r *reader) read(src []byte) error {
 		return errors.New("The json file doesn't contain data field")
 	}
 	outputs := doc.get("validation_data")
-	if outputs != nil && (outputs.kind != array || len(outputs.items) != len(data.items)) {
-		return errAlign
+	if outputs != nil && !alignedWith(outputs, data) {
+		return fmt.Errorf("%w (they have %d and %d elements)", errAlign, len(outputs.items), len(data.items))
 	}
 	return r.addData(data, outputs)
 }
@@ -65,7 +68,7 @@ func (r *reader) addData(data, outputs *node) error {
 			r.nested = &nested
 		}
 		if *r.nested != nested {
-			return errMixed
+			return fmt.Errorf("%w (element %d differs from those before it)", errMixed, i)
 		}
 		var out *node
 		if outputs != nil {
@@ -80,14 +83,19 @@ func (r *reader) addData(data, outputs *node) error {
 			}
 			continue
 		}
-		if out != nil && (out.kind != array || len(out.items) != len(data.items[i].items)) {
-			return errAlign
+		if out != nil && !alignedWith(out, &data.items[i]) {
+			return fmt.Errorf("%w (stream %d has %d and %d elements)", errAlign, len(r.streams), len(out.items), len(data.items[i].items))
 		}
 		if err := r.addStream(&data.items[i], out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// alignedWith reports whether both are arrays of the same length.
+func alignedWith(outputs, data *node) bool {
+	return outputs.kind == array && len(outputs.items) == len(data.items)
 }
 
 func (r *reader) addStream(steps, outputs *node) error {
@@ -136,7 +144,7 @@ func (r *reader) addStep(stream int, in, out *node) error {
 		}
 	}
 	if err := r.checkNames(in); err != nil {
-		return err
+		return fmt.Errorf("%w %s", err, where)
 	}
 	r.streams[stream] = append(r.streams[stream], step)
 	return nil
@@ -144,16 +152,24 @@ func (r *reader) addStep(stream int, in, out *node) error {
 
 // checkNames rejects names that the model does not have.
 func (r *reader) checkNames(step *node) error {
+	var known []string
+	for _, t := range slices.Concat(r.sig.Inputs, r.sig.Outputs) {
+		known = append(known, t.Name)
+	}
 	for _, name := range step.names {
-		named := func(t Tensor) bool { return t.Name == name }
 		if name == "model" || name == timestampTensor.Name && r.timestamps {
 			continue
 		}
 		if r.sessions && (name == sessionTensor.Name || name == delayTensor.Name) {
 			continue
 		}
-		if !slices.ContainsFunc(r.sig.Inputs, named) && !slices.ContainsFunc(r.sig.Outputs, named) {
-			return fmt.Errorf("The input or output '%s' is not found in the model configuration", name)
+		switch {
+		case slices.Contains(known, name), slices.Contains(r.others, name):
+		case r.shared:
+			r.others = append(r.others, name)
+		default:
+			return fmt.Errorf("The input or output '%s' is not found in the model configuration: %s", name,
+				spelling.Hint(name, known, "it has "+strings.Join(known, ", ")))
 		}
 	}
 	return nil
@@ -172,9 +188,9 @@ func values(step *node, tensors []Tensor, where location) (map[string]Value, err
 			}
 			return nil, fmt.Errorf("missing tensor %s %s", t.Name, where)
 		}
-		v, err := value(n, t, where)
+		v, err := value(n, t)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w %s of tensor '%s'", err, where, t.Name)
 		}
 		m[t.Name] = v
 	}
@@ -182,10 +198,10 @@ func values(step *node, tensors []Tensor, where location) (map[string]Value, err
 }
 
 // value reads one tensor in any of its forms.
-func value(n *node, t Tensor, where location) (Value, error) {
+func value(n *node, t Tensor) (Value, error) {
 	v := Value{Shape: t.Shape}
 	if t.Generator && n.kind == text {
-		return generated(n.text, where)
+		return generated(n.text)
 	}
 	content := n
 	switch n.kind {
@@ -199,20 +215,20 @@ func value(n *node, t Tensor, where location) (Value, error) {
 		}
 		if n.get("b64") == nil {
 			if content = n.get("content"); content == nil {
-				return v, fmt.Errorf("missing content field. %s", where)
+				return v, errors.New("missing content field.")
 			}
 		}
 	default:
-		return v, errors.New("Input data file is malformed.")
+		return v, errors.New("Input data file is malformed. Give the values of a tensor as an array")
 	}
 	var err error
 	switch {
 	case content.kind == array:
 		v, err = elements(content, t, v, n.get("shape") == nil)
 	case content.kind == object && content.get("b64") != nil:
-		v.Data, err = decodeBase64(content.get("b64"), where)
+		v.Data, err = decodeBase64(content.get("b64"))
 	default:
-		return v, fmt.Errorf("The tensor values are not supported. Expected an array or b64 string %s", where)
+		return v, errors.New("The tensor values are not supported. Expected an array or b64 string")
 	}
 	if err != nil {
 		return v, err
@@ -235,9 +251,9 @@ func shapeOf(n *node) (tensor.Shape, error) {
 	return s, nil
 }
 
-func decodeBase64(n *node, where location) ([]byte, error) {
+func decodeBase64(n *node) ([]byte, error) {
 	if n.kind != text {
-		return nil, fmt.Errorf("the value of b64 field should be of type string %s", where)
+		return nil, errors.New("the value of b64 field should be of type string")
 	}
 	s := strings.NewReplacer("\n", "", "\r", "", " ", "", "\t", "").Replace(n.text)
 	data, err := base64.StdEncoding.DecodeString(s)
@@ -245,7 +261,7 @@ func decodeBase64(n *node, where location) ([]byte, error) {
 		data, err = base64.RawStdEncoding.DecodeString(s)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the value of b64 field is not base64: %w %s", err, where)
+		return nil, fmt.Errorf("the value of b64 field is not base64: %w", err)
 	}
 	return data, nil
 }

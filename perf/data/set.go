@@ -66,18 +66,18 @@ type Set struct {
 	Signature Signature
 	Streams   [][]Step
 	FromFiles bool // read from JSON files
+	// PassedOver tells which shapes, ranges and files are for inputs that the model does not have, as
+	// sentences. They may be those of another model of the same call.
+	PassedOver []string
 }
 
 // Load reads or generates the data.
 func Load(o Options, s Signature) (*Set, error) {
-	if err := checkInputNames(s, "--shape", maps.Keys(o.Shapes)); err != nil {
-		return nil, err
-	}
-	if err := checkInputNames(s, "--input-range", maps.Keys(o.Ranges)); err != nil {
-		return nil, err
-	}
+	set := &Set{}
+	set.passOver(s, "--shape names", maps.Keys(o.Shapes))
+	set.passOver(s, "--input-range names", maps.Keys(o.Ranges))
 	s.Inputs = applyShapes(s.Inputs, o.Shapes)
-	set := &Set{Signature: s}
+	set.Signature = s
 	if o.Source != Random && (o.Steps > 1 || len(o.Ranges) > 0) {
 		return nil, errors.New("random steps and input ranges need random data")
 	}
@@ -99,20 +99,22 @@ func Load(o Options, s Signature) (*Set, error) {
 		return nil, errors.New("no path of input data was given")
 	}
 	if isDir(o.Paths[0]) && !o.Timestamps && !o.Sessions {
-		step, err := readDir(o.Paths[0], s)
+		step, others, err := readDir(o.Paths[0], s, o.Shared)
 		if err != nil {
 			return nil, err
 		}
+		set.passOver(s, "the folder "+o.Paths[0]+" has", slices.Values(others))
 		set.Streams = [][]Step{{step}}
 		return set, nil
 	}
 	set.FromFiles = true
-	r := reader{sig: s, timestamps: o.Timestamps, sessions: o.Sessions}
+	r := reader{sig: s, timestamps: o.Timestamps, sessions: o.Sessions, shared: o.Shared}
 	for _, p := range o.Paths {
 		if err := r.readFile(p); err != nil {
 			return nil, err
 		}
 	}
+	set.passOver(s, "the input data has", slices.Values(r.others))
 	set.Streams = r.streams
 	if len(set.Streams) == 0 || len(set.Streams[0]) == 0 {
 		return nil, fmt.Errorf("%s: the data array is empty", o.Paths[0])
@@ -126,18 +128,18 @@ func Load(o Options, s Signature) (*Set, error) {
 	return set, nil
 }
 
-// checkInputNames refuses inputs of an option that the model does not have.
-func checkInputNames(s Signature, option string, named iter.Seq[string]) error {
-	names := make([]string, len(s.Inputs))
-	for i := range s.Inputs {
-		names[i] = s.Inputs[i].Name
+// passOver notes the inputs among those named that the model does not have.
+func (s *Set) passOver(sig Signature, who string, named iter.Seq[string]) {
+	names := make([]string, len(sig.Inputs))
+	for i := range sig.Inputs {
+		names[i] = sig.Inputs[i].Name
 	}
 	for _, name := range slices.Sorted(named) {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("%s names the input %q, which model %s does not have. Its inputs are %s.", option, name, s.Model, strings.Join(names, ", "))
+			s.PassedOver = append(s.PassedOver, fmt.Sprintf("%s the input %q, which model %s does not have: it is passed over. Its inputs are %s.",
+				who, name, sig.Model, strings.Join(names, ", ")))
 		}
 	}
-	return nil
 }
 
 // applyShapes replaces shapes that have variable dimensions with the user's.
@@ -219,7 +221,7 @@ func (s *Set) addInput(req *kserve.Request, in Tensor, stream, first, batch int)
 			continue
 		}
 		if !w.Shape.Equal(v.Shape) {
-			return fmt.Errorf("can not batch tensors with different shapes together (input '%s' expected shape %s and received %s", in.Name, v.Shape, w.Shape)
+			return fmt.Errorf("can not batch tensors with different shapes together (input '%s' expected shape %s and received %s %s", in.Name, v.Shape, w.Shape, location{stream, (first + i) % len(s.Streams[stream])})
 		}
 		t.Data.Append(tensor.HeapBuffer(w.Data), 0, len(w.Data))
 	}

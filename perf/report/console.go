@@ -5,6 +5,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"time"
 
 	"triton/perf"
@@ -105,7 +107,15 @@ func (c *Console) windowDone(e perf.WindowDone) {
 		c.printf("p%g latency: %d usec\n", p, usec(e.Summary.Latency(p)))
 		return
 	}
-	c.printf("Avg latency: %d usec (std %d usec). \n", usec(e.Summary.AvgLatency), e.Summary.StdDev)
+	c.printf("Avg latency: %d usec (std %s usec). \n", usec(e.Summary.AvgLatency), deviation(e.Summary.StdDev))
+}
+
+// deviation returns a standard deviation; one request has none.
+func deviation(usec uint64) string {
+	if usec == math.MaxUint64 {
+		return "-"
+	}
+	return strconv.FormatUint(usec, 10)
 }
 
 func usec(d time.Duration) int64 { return int64(d) / 1000 }
@@ -154,7 +164,7 @@ func (c *Console) clientBlock(s *perf.Summary) {
 		c.printf("    Avg client overhead: %.2f%%\n", s.Overhead)
 	}
 	if c.settings.Percentile == 0 {
-		c.printf("    Avg latency: %d usec (standard deviation %d usec)\n", usec(s.AvgLatency), s.StdDev)
+		c.printf("    Avg latency: %d usec (standard deviation %s usec)\n", usec(s.AvgLatency), deviation(s.StdDev))
 	}
 	for _, p := range s.Percentiles {
 		c.printf("    p%g latency: %d usec\n", p.P, usec(p.Latency))

@@ -46,6 +46,7 @@ func parseAll(p process.Process, args []string) ([]*options, error) {
 			return nil, errors.New("--output: the results of several models go to files: add -o FILE")
 		}
 		o.nameFiles(uniqueName(all[:i], o))
+		o.config.Data.Shared = true
 		if i > 0 {
 			o.config.Trace = client.TraceSettings{} // they are those of the server, not of a model
 		}
