@@ -149,7 +149,7 @@ func TestAgentsOfAFailure(t *testing.T) {
 		"config/config.pbtxt": identity + `max_batch_size: -1` + all(""), "config/1/": "",
 		"version/config.pbtxt": identity + `version_policy { specific { versions: 7 } }` + all(""), "version/1/": "",
 	})
-	require.EqualError(t, r.load("refused"), "failed to load 'refused', failed to poll from model repository")
+	require.EqualError(t, r.load("refused"), "failed to load 'refused', failed to poll from model repository: it does not load")
 	require.Contains(t, r.log.messages(), "Poll failed for model directory 'refused': it does not load")
 	r.said("a begins", "a LOAD", "b begins", "b LOAD", "b LOAD_FAIL", "b ends", "a LOAD_FAIL", "a release: ok", "a ends")
 	require.Error(t, r.load("backend"))

@@ -124,19 +124,24 @@ func (r *Repository) loadNamed(life context.Context, l *layout.Listing, id store
 	e.added, e.composing = requested, true
 	out := r.reconcile(life, l, e)
 	r.keepFound(l)
-	var text strings.Builder
+	var text, unread strings.Builder
 	complete := true
 	for _, f := range requested {
 		if err := out.errs[f.ID]; err != nil {
 			fmt.Fprintf(&text, "load failed for model '%s': %s\n", f.ID, err)
 		}
-		complete = complete && !out.reported[f.ID]
+		if cause, reported := out.reported[f.ID]; reported {
+			complete = false
+			if cause != nil { // NVIDIA's server has it in its log only
+				fmt.Fprintf(&unread, ": %s", cause)
+			}
+		}
 	}
 	switch {
 	case text.Len() > 0:
 		return status.New(status.InvalidArg, "%s", text.String())
 	case !complete:
-		return status.New(status.Internal, "failed to load '%s', failed to poll from model repository", id.Name)
+		return status.New(status.Internal, "failed to load '%s', failed to poll from model repository%s", id.Name, unread.String())
 	}
 	return nil
 }

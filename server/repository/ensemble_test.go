@@ -88,7 +88,11 @@ func command(t *testing.T, r *Repository, d *datadriven.TestData) string {
 		if d.Input != "" {
 			o.Config = &d.Input
 		}
-		return errorText(r.Load(t.Context(), name, o))
+		text := errorText(r.Load(t.Context(), name, o))
+		if short, _, cut := strings.Cut(text, "failed to poll from model repository: "); cut {
+			return short + "failed to poll from model repository\n" // NVIDIA's server does not give the cause
+		}
+		return text
 	case "unload":
 		return errorText(r.Unload(t.Context(), name, d.HasArg("dependents")))
 	case "index":

@@ -65,7 +65,7 @@ func TestRepositoryAgents(t *testing.T) {
 					require.NoError(t, err)
 					return
 				}
-				require.EqualError(t, err, "failed to load 'm', failed to poll from model repository")
+				require.ErrorContains(t, err, "failed to load 'm', failed to poll from model repository: "+test.why)
 				require.Contains(t, log, "Poll failed for model directory 'm': "+test.why)
 			})
 		}

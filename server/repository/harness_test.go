@@ -110,6 +110,9 @@ var (
 )
 
 // log returns the lines logged since the last call, without the parts that depend on timing or on
+// scratchFolder matches the folder of a model whose files came with a load.
+var scratchFolder = regexp.MustCompile(`/\S*/triton-models-\d+(/model-\d+)?`)
+
 // the location of files.
 func (s *harness) log() string {
 	all := s.out.messages()
@@ -141,5 +144,6 @@ func (s *harness) log() string {
 
 func (s *harness) clean(text string) string {
 	text = string(bytes.ReplaceAll([]byte(text), []byte(s.path("2:")), []byte("$R2")))
+	text = scratchFolder.ReplaceAllString(text, "$$SCRATCH")
 	return strings.ReplaceAll(text, filepath.Join(s.dir, "r"), "$R")
 }

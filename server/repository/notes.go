@@ -13,10 +13,11 @@ import (
 	"triton/server/store"
 )
 
-// annotate adds to the index entries of a model what a poll waits for, or why its last load failed and
-// which versions serve meanwhile. In the control modes without polls the client of a load has its error.
+// annotate adds to the index entries of a model why its configuration was refused, and in modes with polls
+// also what a poll waits for, or why the last load failed, and which versions serve meanwhile. In the other
+// modes the client of a load has its error.
 func (r *Repository) annotate(id store.ID, m *actual.Model, entries []*inferencepb.RepositoryIndexResponse_ModelIndex) {
-	if !r.polls() || len(entries) == 0 {
+	if len(entries) == 0 {
 		return
 	}
 	at := entries[len(entries)-1]
@@ -36,17 +37,23 @@ func (r *Repository) annotate(id store.ID, m *actual.Model, entries []*inference
 
 // notes returns what the index says about a model besides the states of its versions.
 func (r *Repository) notes(id store.ID, m *actual.Model) (all []string) {
-	all = r.progress.slow(id)
+	polls := r.polls()
+	if polls {
+		all = r.progress.slow(id)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ready := m.Ready(); len(ready) > 0 {
-		last := r.outcomes[id]
-		switch refused := r.refused[id]; {
-		case refused != nil:
-			all = append(all, reasonOf(refused), serving(ready, nil))
-		case last != nil && last.Err != nil:
-			all = append(all, failureNotes(last.Err, ready)...)
-		}
+	ready, last := m.Ready(), r.outcomes[id]
+	switch refused := r.refused[id]; {
+	case refused != nil && len(ready) == 0:
+		all = append(all, "the last load was refused: "+reasonOf(refused))
+	case refused != nil:
+		all = append(all, reasonOf(refused), serving(ready, nil))
+	case polls && len(ready) > 0 && last != nil && last.Err != nil:
+		all = append(all, failureNotes(last.Err, ready)...)
+	}
+	if !polls {
+		return all
 	}
 	if w := r.waits[id]; w != nil {
 		all = append(all, w.Text(time.Now()))

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -34,7 +35,7 @@ type view func(f *plan.Finding) (visible store.Stamp, load bool)
 // result is the outcome of an operation for its models.
 type result struct {
 	errs     map[store.ID]error // of loads; nil after a success
-	reported map[store.ID]bool  // the models whose action was plan.Report
+	reported map[store.ID]error // the cause, if it is known, of each model whose action was plan.Report
 }
 
 // reconcile edits the desired state, and brings the actual state of the edited models and of
@@ -191,13 +192,13 @@ func (r *Repository) composingModels(f *plan.Finding) []store.ID {
 // perform carries out a plan: it loads models at the same time, ensembles after their
 // composing models, and then loads the ensembles that need the changed models again.
 func (r *Repository) perform(ctx context.Context, actions []plan.Action) result {
-	out := result{map[store.ID]error{}, map[store.ID]bool{}}
+	out := result{map[store.ID]error{}, map[store.ID]error{}}
 	done := map[store.ID]chan struct{}{}
 	var changed []store.ID
 	for _, a := range actions {
 		switch a.Do {
 		case plan.Report:
-			out.reported[a.ID] = true
+			out.reported[a.ID] = cmp.Or(out.reported[a.ID], a.Err)
 			r.opts.Log.Error(a.Text, a.Details()...)
 			continue
 		case plan.Withdraw:

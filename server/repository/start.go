@@ -33,7 +33,7 @@ func (r *Repository) start(ctx context.Context) error {
 		r.phase.CompareAndSwap(failed, ready)
 	}
 	for _, f := range requested {
-		if out.reported[f.ID] {
+		if _, reported := out.reported[f.ID]; reported {
 			return ErrLoad
 		}
 	}
