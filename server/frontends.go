@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"triton/pkg/status"
+	"triton/server/connlimit"
 )
 
 // frontend is one service with a port.
@@ -75,6 +76,7 @@ func (st starter) config() (*tls.Config, error) {
 
 // open starts all services; their ports are open when it returns.
 func (s *Server) open() ([]frontend, error) {
+	s.connections = connlimit.New(maxConnections())
 	var frontends []frontend
 	for _, st := range s.starters() {
 		if !st.Allow {

@@ -37,7 +37,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (frontend, error) {
 		limits.Credentials = credentials.NewTLS(config)
 	}
 	f := &grpcFrontend{
-		lis: &countingListener{Listener: &drainingListener{Listener: l}}, accepting: make(chan struct{}),
+		lis: &countingListener{Listener: &drainingListener{Listener: l}, limit: s.connections}, accepting: make(chan struct{}),
 		server: grpc.NewServer(grpcapi.ServerOptions(limits)...),
 	}
 	grpcapi.Register(f.server, s.service, limits)

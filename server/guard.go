@@ -53,9 +53,11 @@ func (s *Server) newControl(l net.Listener, config *tls.Config) (frontend, error
 	s.addrs.Control = l.Addr().String()
 	o := s.httpOptions()
 	o.Origins = nil // it is not for browsers
+	c := s.connectionOptions()
+	c.Reserved = true
 	return &httpFrontend{
 		title:  "Control",
-		server: http1.NewServer(httpapi.New(s.service, o), s.connectionOptions()),
+		server: http1.NewServer(httpapi.New(s.service, o), c),
 		lis:    withTLS(&drainingListener{Listener: l}, config),
 	}, nil
 }

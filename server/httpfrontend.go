@@ -34,7 +34,7 @@ func (s *Server) newHTTP(l net.Listener, config *tls.Config) (frontend, error) {
 
 func (s *Server) connectionOptions() http1.Options {
 	o := &s.opts.HTTP
-	return http1.Options{Log: s.opts.Log, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections}
+	return http1.Options{Log: s.opts.Log, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections, Limit: s.connections}
 }
 
 // httpOptions returns the options of the KServe API for every frontend.

@@ -14,6 +14,7 @@ import (
 	"triton/pkg/nonblock"
 	"triton/pkg/status"
 	"triton/server/access/identity"
+	"triton/server/connlimit"
 )
 
 // listen opens the port of a service.
@@ -51,20 +52,34 @@ type inherited struct{ net.Listener }
 // countingListener counts its open connections and tracks their handshakes.
 type countingListener struct {
 	net.Listener
+	limit      *connlimit.Limit
 	open       atomic.Int64
 	handshakes handshakes
 }
 
+// shedAtOnce is how many idle connections are closed when file descriptors are exhausted.
+const shedAtOnce = 8
+
 func (l *countingListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			if outOfFiles(err) { // gRPC tries again
+				l.limit.Shed(shedAtOnce)
+			}
+			return nil, err
+		}
+		use, ok := l.limit.Open(func() { _ = c.Close() }, false)
+		if !ok {
+			_ = c.Close()
+			continue
+		}
+		l.open.Add(1)
+		l.handshakes.begin(c)
+		return &countedConn{
+			Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(c), out: nonblock.New(c), use: use,
+		}, nil
 	}
-	l.open.Add(1)
-	l.handshakes.begin(c)
-	return &countedConn{
-		Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(c), out: nonblock.New(c),
-	}, nil
 }
 
 type countedConn struct {
@@ -74,6 +89,17 @@ type countedConn struct {
 	closed     atomic.Bool
 	ready      *readyReader
 	out        *nonblock.Conn // nil: Conn itself
+	use        *connlimit.Conn
+}
+
+// Use returns what tells the limit of connections when this one is idle.
+func (c *countedConn) Use() *connlimit.Conn { return c.use }
+
+// Read is used for connections with TLS.
+func (c *countedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.use.Active()
+	return n, err
 }
 
 // NetConn returns the connection below, which may prove who the client is.
@@ -90,7 +116,9 @@ func (c *countedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, 
 		n, err := c.Read(*b)
 		return b, n, err
 	}
-	return c.ready.read(size, pool)
+	b, n, err := c.ready.read(size, pool)
+	c.use.Active()
+	return b, n, err
 }
 
 func (c *countedConn) Write(b []byte) (int, error) {
@@ -104,6 +132,7 @@ func (c *countedConn) Close() error {
 	if !c.closed.Swap(true) {
 		c.open.Add(-1)
 		c.handshakes.end(c.Conn)
+		c.use.Close()
 	}
 	return c.Conn.Close()
 }

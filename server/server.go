@@ -18,6 +18,7 @@ import (
 	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/capi"
+	"triton/server/connlimit"
 	"triton/server/fleet"
 	"triton/server/infer"
 	"triton/server/loadphase"
@@ -53,6 +54,7 @@ type Server struct {
 	modelMetrics *metric.Registry // that models define
 	phases       *loadphase.Recorder
 	regions      *shm.Manager
+	connections  *connlimit.Limit // of all ports; set when they open
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
 	metrics *metricsFrontend

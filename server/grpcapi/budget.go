@@ -13,6 +13,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"triton/server/access/policy"
+	"triton/server/connlimit"
 )
 
 // budget limits the memory of received messages, in bytes. A message is charged while
@@ -51,6 +52,7 @@ type connBudget struct {
 	pace   pace
 	ahead  ahead
 	peer   *policy.Principal // who the connection proves; nil: nobody
+	use    *connlimit.Conn   // counts the calls in flight; may be nil
 }
 
 // take charges n bytes to the connection and to the server. The error is the status of
@@ -107,8 +109,12 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 	if a.guarded {
 		who = connectionPeer(raw, info)
 	}
+	var use *connlimit.Conn
+	if counted, ok := raw.(interface{ Use() *connlimit.Conn }); ok {
+		use = counted.Use()
+	}
 	return conn, &connBudget{
-		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server, peer: who,
+		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server, peer: who, use: use,
 		pace:  pace{conn: raw, log: a.log},
 		ahead: ahead{conn: budget{limit: lower(a.connection, maxAheadConn)}, server: a.ahead},
 	}, nil
@@ -128,6 +134,16 @@ func connBudgetOf(ctx context.Context) *connBudget {
 		}
 	}
 	return &connBudget{server: &budget{}, ahead: ahead{server: &budget{}}}
+}
+
+// useOf returns what counts the calls in flight of a call's connection; nil: nothing does.
+func useOf(ctx context.Context) *connlimit.Conn {
+	if p, ok := peer.FromContext(ctx); ok {
+		if a, ok := p.AuthInfo.(*connBudget); ok {
+			return a.use
+		}
+	}
+	return nil
 }
 
 // charge counts the bytes that one message has taken from the budget of its connection.

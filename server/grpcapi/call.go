@@ -5,6 +5,7 @@ import (
 
 	"triton/pkg/kserve"
 	"triton/server/access/quota"
+	"triton/server/connlimit"
 	"triton/server/frontend"
 	"triton/server/infer"
 )
@@ -198,6 +199,7 @@ func (s *stream) advance() {
 type calls struct {
 	head *call
 	n    int
+	use  *connlimit.Conn // counts them: a stream without calls is idle
 }
 
 func (l *calls) add(c *call) {
@@ -206,6 +208,7 @@ func (l *calls) add(c *call) {
 	}
 	l.head = c
 	l.n++
+	l.use.Begin()
 }
 
 func (l *calls) remove(c *call) {
@@ -219,4 +222,5 @@ func (l *calls) remove(c *call) {
 	}
 	c.next, c.prev = nil, nil
 	l.n--
+	l.use.End()
 }

@@ -51,6 +51,9 @@ func (in *incoming) end() {
 // modelInfer is the handler of ModelInfer, for which gRPC calls no interceptor.
 func modelInfer(srv any, conn grpc.ServerStream) error {
 	s := srv.(*service)
+	use := useOf(conn.Context())
+	use.Begin()
+	defer use.End()
 	if s.opts.Access == nil {
 		return s.modelInfer(conn, nil)
 	}

@@ -56,7 +56,7 @@ type stream struct {
 func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
-	s := &stream{service: svc, conn: conn, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
+	s := &stream{service: svc, conn: conn, inFlight: calls{use: useOf(conn.Context())}, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
 	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
 		return err
 	}

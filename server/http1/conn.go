@@ -16,8 +16,12 @@ const (
 	headBuffer  = 8 << 10
 	firstBuffer = 1 << 10
 	// headTimeout is how long the request line and headers may take once their first byte has
-	// arrived. Between requests a connection may stay idle forever, as with Triton.
+	// arrived. Between requests a connection may stay idle forever, as with Triton, unless
+	// others need its file descriptor.
 	headTimeout = 30 * time.Second
+	// firstTimeout is how long a new connection may take to send its first byte. Clients that
+	// connect ahead of time have a request soon.
+	firstTimeout = 2 * time.Minute
 	// writeTimeout is how long a client may take to read the next writeStep bytes of a reply.
 	// The deadline is renewed late, so a client may get a quarter less. 3 KB/s suffice.
 	writeTimeout = 2 * time.Minute
@@ -46,6 +50,7 @@ type conn struct {
 	deadlineSet time.Time
 	// linger: the server ends the connection while its client may be sending.
 	linger bool
+	used   bool // a request has begun to arrive
 }
 
 func newConn(s *Server, nc net.Conn, sess *session) *conn {
@@ -157,6 +162,9 @@ func (c *conn) grow() bool {
 // Empty lines are not a request: they do not keep a closing connection open.
 func (c *conn) await() bool {
 	c.session.markIdle()
+	if !c.used {
+		_ = c.session.setReadDeadline(time.Now().Add(firstTimeout))
+	}
 	for c.r == c.w {
 		n, err := c.short.Read(c.buf)
 		for n == 0 && c.session.retries(err) {
@@ -170,6 +178,10 @@ func (c *conn) await() bool {
 		}
 	}
 	c.session.markActive()
+	if !c.used {
+		c.used = true
+		_ = c.session.setReadDeadline(time.Time{})
+	}
 	if c.w == len(c.buf) {
 		c.grow() // the next request may then arrive as a whole
 	}
@@ -179,6 +191,8 @@ func (c *conn) await() bool {
 // exchange lets the handler answer one request and reports whether the connection stays
 // open.
 func (c *conn) exchange() bool {
+	c.session.use.Begin()
+	defer c.session.use.End()
 	core := c.server.core
 	x := core.get()
 	h := &c.head

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"triton/server/connlimit"
 )
 
 // Handler answers requests. Serve is called once for each, on the goroutine of its connection,
@@ -34,6 +36,10 @@ type Options struct {
 	// MaxConnections is how many connections are served at a time; others are answered with
 	// 503. 0: no limit.
 	MaxConnections int
+	// Limit bounds the connections of all servers of the process; nil: none.
+	Limit *connlimit.Limit
+	// Reserved lets the connections use the reserve of Limit.
+	Reserved bool
 }
 
 const defaultLinger = 250 * time.Millisecond

@@ -84,6 +84,8 @@ const ambiguousText = `{"error":"the request has Content-Length and Transfer-Enc
 func (h *framingChecker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := netHTTPConnOf(r)
 	m.session.markActive() // net/http has not called ConnState for a request that it had read already
+	m.session.use.Begin()
+	defer m.session.use.End()
 	if m.validFraming() {
 		if m.session.leaving() {
 			w.Header().Set("Connection", "close")

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"triton/server/connlimit"
 )
 
 // Server serves a Handler with a connection loop that costs about half as much as net/http. The
@@ -16,6 +18,8 @@ import (
 type Server struct {
 	core            *core
 	max             int // connections; 0: no limit
+	limit           *connlimit.Limit
+	reserved        bool // its connections may use the reserve of limit
 	sessions        *sessions
 	netHTTP         *http.Server
 	netHTTPListener netHTTPListener
@@ -25,7 +29,7 @@ type Server struct {
 
 // NewServer makes a server. It starts nothing.
 func NewServer(h Handler, o Options) *Server {
-	s := &Server{core: newCore(h, o), max: o.MaxConnections, sessions: newSessions(o.Linger)}
+	s := &Server{core: newCore(h, o), max: o.MaxConnections, limit: o.Limit, reserved: o.Reserved, sessions: newSessions(o.Linger)}
 	s.netHTTPListener.ch, s.netHTTPListener.done = make(chan *netHTTPConn), make(chan struct{})
 	s.netHTTP = newNetHTTPServer(s.core)
 	return s
@@ -50,7 +54,8 @@ func (s *Server) Serve(l net.Listener) error {
 			return http.ErrServerClosed
 		case !transient(err):
 			return err
-		default: // usually out of file descriptors; some will be freed
+		default: // usually out of file descriptors
+			s.limit.Shed(shedAtOnce)
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 			s.core.log.Error("cannot accept HTTP connections", "error", err, "retry", wait)
 			time.Sleep(wait)
@@ -63,17 +68,31 @@ func transient(err error) bool {
 	return errors.As(err, &ne) && ne.Temporary() //nolint:staticcheck // accept has no other sign
 }
 
+// shedAtOnce is how many idle connections are closed when file descriptors are exhausted.
+const shedAtOnce = 8
+
 // start serves a connection. A closed listener may still return connections that were made
 // before; on each of them one request is answered.
 func (s *Server) start(nc net.Conn) {
-	switch sess := s.sessions.add(nc, s.max); {
+	use, admitted := s.limit.Open(func() { closeAtOnce(nc) }, s.reserved)
+	sess := s.sessions.add(nc, use, admitted, s.max)
+	switch {
 	case sess == nil:
-		_ = nc.Close()
+		use.Close()
+		closeAtOnce(nc)
 	case sess.refused:
 		go refuse(sess)
 	default:
 		go newConn(s, nc, sess).run()
 	}
+}
+
+// closeAtOnce closes a connection without the farewell of TLS, which could wait for the client.
+func closeAtOnce(nc net.Conn) {
+	if inner := underlying(nc); inner != nil {
+		nc = inner
+	}
+	_ = nc.Close()
 }
 
 // Connections returns the number of open connections.

@@ -7,13 +7,16 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"triton/server/connlimit"
 )
 
 // session is the state of one connection for the drain and shutdown of its server.
 type session struct {
 	sessions *sessions
 	nc       net.Conn
-	refused  bool // above the limit of connections
+	use      *connlimit.Conn // tells which connections are idle
+	refused  bool            // above the limit of connections
 
 	mu struct {
 		sync.Mutex

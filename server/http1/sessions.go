@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"triton/server/connlimit"
 )
 
 // sessions counts the connections of a server and ends them in order: drain asks each to end
@@ -44,20 +46,20 @@ func newSessions(linger time.Duration) *sessions {
 	return all
 }
 
-// add returns a session for a new connection; nil if the server is closed. A positive limit
-// bounds the sessions: further ones are marked as refused, and when maxRefused are, add
-// returns nil.
-func (all *sessions) add(nc net.Conn, limit int) *session {
+// add returns a session for a new connection; nil if the server is closed. A connection that was
+// not admitted, and those above a positive limit, are marked as refused, and when maxRefused are,
+// add returns nil.
+func (all *sessions) add(nc net.Conn, use *connlimit.Conn, admitted bool, limit int) *session {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	refused := limit > 0 && len(all.mu.sessions)-all.mu.refused >= limit
+	refused := !admitted || limit > 0 && len(all.mu.sessions)-all.mu.refused >= limit
 	switch {
 	case all.mu.closed, refused && all.mu.refused == maxRefused:
 		return nil
 	case refused:
 		all.mu.refused++
 	}
-	s := &session{sessions: all, nc: nc, refused: refused}
+	s := &session{sessions: all, nc: nc, use: use, refused: refused}
 	s.mu.draining, s.mu.closing = all.mu.draining, all.mu.closing
 	if s.mu.draining {
 		all.busy.Add(1)
@@ -69,6 +71,7 @@ func (all *sessions) add(nc net.Conn, limit int) *session {
 
 // remove removes a session that has ended.
 func (all *sessions) remove(s *session) {
+	s.use.Close()
 	all.mu.Lock()
 	delete(all.mu.sessions, s)
 	if s.refused {

@@ -44,7 +44,7 @@ func TestBrokenHandshakeIsNotAwaited(t *testing.T) {
 		e := newSessions(time.Second)
 		nc := tls.Server(far, &tls.Config{MinVersion: tls.VersionTLS12})
 		defer nc.Close()
-		s := e.add(nc, 0)
+		s := e.add(nc, nil, true, 0)
 		s.markIdle()
 		e.startDrain()
 		e.closeIdle()
@@ -61,7 +61,7 @@ func TestBrokenHandshakeIsNotAwaited(t *testing.T) {
 func TestDeadlineOfAClosingSession(t *testing.T) {
 	t.Parallel()
 	nc := &lockedDeadline{}
-	s := newSessions(0).add(nc, 0)
+	s := newSessions(0).add(nc, nil, true, 0)
 	nc.session = s
 	s.markIdle()
 	m := &netHTTPConn{Conn: nc, session: s}
@@ -120,7 +120,7 @@ func TestLinger(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, far := net.Pipe()
 				e := newSessions(0)
-				s := e.add(halved{far}, 0)
+				s := e.add(halved{far}, nil, true, 0)
 				s.expect(c.left, newPace(240))
 				if c.drain > 0 {
 					time.AfterFunc(c.drain, func() { _ = e.startDrain() })

@@ -74,9 +74,13 @@ func bubble(t *testing.T, o http1.Options, test func(t *testing.T, svc *stub, c 
 // TestSlowHead: a head may take headTimeout in total.
 func TestSlowHead(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
-		began := time.Now()
+		_, err := io.WriteString(c, "GET /live HTTP/1.1\r\nHost: x\r\n\r\n")
+		require.NoError(t, err)
+		reply, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err)
+		require.NoError(t, reply.Body.Close())
 		time.Sleep(time.Hour) // idle connections may rest
-		began = began.Add(time.Hour)
+		began := time.Now()
 		for i := range 100 {
 			if _, err := fmt.Fprintf(c, "%c", "GET /v2 HTTP/1.1\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"[i]); err != nil {
 				break
@@ -85,6 +89,25 @@ func TestSlowHead(t *testing.T) {
 		}
 		require.InDelta(t, 30, time.Since(began).Seconds(), 2)
 	})
+}
+
+// TestSilence: a new connection must send something; an empty line is not enough.
+func TestSilence(t *testing.T) {
+	for _, first := range []string{"", "\r\n"} {
+		t.Run(fmt.Sprintf("%q", first), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {
+				began := time.Now()
+				if first != "" {
+					_, err := io.WriteString(c, first)
+					require.NoError(t, err)
+				}
+				text, err := io.ReadAll(c)
+				require.NoError(t, err)
+				require.Empty(t, text)
+				require.Equal(t, 2*time.Minute, time.Since(began))
+			})
+		})
+	}
 }
 
 // TestSlowBody: a body may arrive slowly but not stall.
