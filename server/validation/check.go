@@ -4,8 +4,6 @@
 package validation
 
 import (
-	"slices"
-
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
@@ -34,8 +32,8 @@ func New(c *inferencepb.ModelConfig) *Checker {
 	return k
 }
 
-// Check completes a raw request, drops repeated outputs, sets the request's batch size and
-// returns the error that Triton would report first.
+// Check completes a raw request, sets the request's batch size and returns the error that Triton
+// would report first.
 func (k *Checker) Check(r *infer.Request) error {
 	if r.Raw {
 		if err := k.completeRaw(r); err != nil {
@@ -104,28 +102,27 @@ func (k *Checker) value(name string, i int) *backend.Value {
 	return nil
 }
 
-// outputs returns an error for unknown outputs. Of an output that is requested twice the
-// first request counts.
+// outputs returns an error for repeated and unknown outputs. As the names before the first unknown
+// one differ, there are no more of them than the model has outputs.
 func (k *Checker) outputs(r *infer.Request) error {
-	kept := r.Outputs[:0]
 	for n := range r.Outputs {
-		o := r.Outputs[n]
-		same := func(p kserve.RequestedOutput) bool { return p.Name == o.Name }
-		if slices.ContainsFunc(kept, same) {
-			r.Outputs[n].Release()
-			continue
-		}
-		known := len(kept) < len(k.sig.Outputs) && k.sig.Outputs[len(kept)].Name == o.Name
+		name := r.Outputs[n].Name
+		known := n < len(k.sig.Outputs) && k.sig.Outputs[n].Name == name
 		for i := 0; !known && i < len(k.sig.Outputs); i++ {
-			known = k.sig.Outputs[i].Name == o.Name
+			known = k.sig.Outputs[i].Name == name
 		}
 		if !known {
-			return status.New(status.InvalidArg, "unexpected inference output '%s' for model '%s'", o.Name, k.model)
+			if name, ok := duplicateOutput(r.Outputs); ok {
+				return repeatedOutput(r, name)
+			}
+			return status.New(status.InvalidArg, "unexpected inference output '%s' for model '%s'", name, k.model)
 		}
-		r.Outputs[n] = kserve.RequestedOutput{} // it moves, with its reference
-		kept = append(kept, o)
+		for i := range n {
+			if r.Outputs[i].Name == name {
+				return repeatedOutput(r, name)
+			}
+		}
 	}
-	r.Outputs = kept
 	return nil
 }
 

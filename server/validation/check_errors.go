@@ -28,6 +28,23 @@ func duplicate(inputs []kserve.Tensor) (string, bool) {
 	return "", false
 }
 
+// duplicateOutput is duplicate for requested outputs.
+func duplicateOutput(outputs []kserve.RequestedOutput) (string, bool) {
+	seen := make(map[string]bool, len(outputs))
+	for i := range outputs {
+		if seen[outputs[i].Name] {
+			return outputs[i].Name, true
+		}
+		seen[outputs[i].Name] = true
+	}
+	return "", false
+}
+
+// repeatedOutput is the text of later Tritons; 2.51 drops all but one of the wishes.
+func repeatedOutput(r *infer.Request, name string) error {
+	return invalid(r, "output '%s' already exists in request", name)
+}
+
 // tableOrder returns the order in which Triton checks the request's inputs.
 func tableOrder(r *infer.Request) []int {
 	names := make([]string, len(r.Inputs))

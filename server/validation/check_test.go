@@ -114,6 +114,10 @@ func TestCheck(t *testing.T) {
 		{name: "full batch", model: "add_sub", inputs: []in{i32("INPUT0", 8, 16), i32("INPUT1", 8, 16)}},
 		{name: "input twice", model: "add_sub", inputs: []in{a, a}, want: unknown + "input 'INPUT0' already exists in request"},
 		{name: "input twice and all", model: "add_sub", inputs: []in{a, a, b}, want: unknown + "input 'INPUT0' already exists in request"},
+		{name: "output twice", model: "add_sub", inputs: []in{a, b}, outputs: []string{"OUTPUT0", "OUTPUT1", "OUTPUT0"}, want: unknown + "output 'OUTPUT0' already exists in request"},
+		{name: "output twice, with id", model: "add_sub", id: "7", inputs: []in{a, b}, outputs: []string{"OUTPUT0", "OUTPUT0"}, want: "[request id: 7] output 'OUTPUT0' already exists in request"},
+		{name: "unknown output, another twice", model: "add_sub", inputs: []in{a, b}, outputs: []string{"Z", "OUTPUT0", "OUTPUT0"}, want: unknown + "output 'OUTPUT0' already exists in request"},
+		{name: "input before output twice", model: "add_sub", inputs: []in{a, a}, outputs: []string{"OUTPUT0", "OUTPUT0"}, want: unknown + "input 'INPUT0' already exists in request"},
 		{name: "unknown output", model: "add_sub", inputs: []in{a, b}, outputs: []string{"OUTPUT0", "OUTPUT9"}, want: "unexpected inference output 'OUTPUT9' for model 'add_sub'"},
 		{name: "too few", model: "add_sub", inputs: []in{a}, want: unknown + "expected 2 inputs but got 1 inputs for model 'add_sub'. Got input(s) ['INPUT0'], but missing required input(s) ['INPUT1']. Please provide all required input(s)."},
 		{name: "with id", model: "add_sub", id: "x7", inputs: []in{a}, want: "[request id: x7] expected 2 inputs but got 1 inputs for model 'add_sub'. Got input(s) ['INPUT0'], but missing required input(s) ['INPUT1']. Please provide all required input(s)."},
@@ -228,10 +232,10 @@ func TestCheckRaw(t *testing.T) {
 
 func TestCheckSetsBatch(t *testing.T) {
 	t.Parallel()
-	r := request(t, []in{i32("INPUT0", 3, 16), i32("INPUT1", 3, 16)}, "OUTPUT1", "OUTPUT0", "OUTPUT1")
+	r := request(t, []in{i32("INPUT0", 3, 16), i32("INPUT1", 3, 16)}, "OUTPUT1", "OUTPUT0")
 	require.NoError(t, testChecker(t, "add_sub").Check(r))
 	require.Equal(t, 3, r.Batch)
-	require.Len(t, r.Outputs, 2, "an output that is requested twice is answered once")
+	require.Len(t, r.Outputs, 2)
 	r = request(t, []in{f32("IN", 3, 4)})
 	require.NoError(t, testChecker(t, "ident").Check(r))
 	require.Equal(t, 0, r.Batch)
@@ -245,10 +249,12 @@ func TestCheckHostileCounts(t *testing.T) {
 	var outputs []string
 	for i := range 20000 {
 		inputs = append(inputs, in{name: fmt.Sprint(i), dtype: tensor.Int32, bytes: []byte{}})
-		outputs = append(outputs, "OUTPUT0")
+		outputs = append(outputs, fmt.Sprint(i))
 	}
-	err := testChecker(t, "add_sub").Check(request(t, inputs, outputs...))
-	require.ErrorContains(t, err, "expected 2 inputs but got 20000 inputs")
+	k := testChecker(t, "add_sub")
+	require.ErrorContains(t, k.Check(request(t, inputs)), "expected 2 inputs but got 20000 inputs")
+	require.ErrorContains(t, k.Check(request(t, inputs, outputs...)), "unexpected inference output '0'")
+	require.ErrorContains(t, k.Check(request(t, inputs, append(outputs, "7")...)), "output '7' already exists in request")
 }
 
 // TestElementsOverSegments splits a tensor into segments at every position.

@@ -370,7 +370,7 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestAddReques
   CAPI_REQUIRE(name);
   TRITONSERVER_InferenceRequest* r = inference_request;
   if (find_output(r, name) != NULL) {
-    return NULL;  // outputs are a set
+    return INVALID(r, "output '%s' already exists in request", name);
   }
   char** outputs = GROW(r->outputs, r->output_count);
   if (outputs == NULL) {

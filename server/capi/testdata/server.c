@@ -240,7 +240,7 @@ static void properties(TRITONSERVER_Server* s) {
   OK(TRITONSERVER_InferenceRequestRemoveInput(r, "INPUT0"));
   OK(TRITONSERVER_InferenceRequestRemoveAllInputs(r));
   OK(TRITONSERVER_InferenceRequestAddRequestedOutput(r, "A"));
-  OK(TRITONSERVER_InferenceRequestAddRequestedOutput(r, "A"));
+  FAILS(TRITONSERVER_InferenceRequestAddRequestedOutput(r, "A"), INVALID, "[request id: i] output 'A' already exists in request");
   OK(TRITONSERVER_InferenceRequestAddRequestedOutput(r, "B"));
   OK(TRITONSERVER_InferenceRequestRemoveRequestedOutput(r, "A"));
   OK(TRITONSERVER_InferenceRequestRemoveRequestedOutput(r, "A"));
