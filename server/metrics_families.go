@@ -31,12 +31,16 @@ func familyOrder() (names []string) {
 	return names
 }
 
+// tritonKindTaken reports whether Triton's server has a family of a name, but of another kind.
+func tritonKindTaken(name string, kind metric.Kind) bool {
+	return slices.ContainsFunc(tritonFamilies(), func(f stats.Family) bool { return f.Name == name && f.Kind != kind.DTO() })
+}
+
 // kindTaken reports whether the server has a family of a name, but of another kind. Triton's
 // families have their kind from the start, ours and those of the runtime as soon as they have values.
 func (s *Server) kindTaken(name string, kind metric.Kind) bool {
-	named := func(f stats.Family) bool { return f.Name == name }
-	if own := tritonFamilies(); slices.ContainsFunc(own, named) {
-		return own[slices.IndexFunc(own, named)].Kind != kind.DTO()
+	if tritonKindTaken(name, kind) {
+		return true
 	}
 	ours := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 	if !slices.ContainsFunc([]string{"triton_", "go_", "process_"}, ours) {

@@ -110,6 +110,7 @@ func New(o Options) (*Server, error) {
 	s.modelMetrics = metric.New(s.kindTaken)
 	s.exitTimeout.Store(int64(o.ExitTimeout))
 	capi.SetLog(o.Log, o.Logs)
+	capi.Metrics().SetTaken(tritonKindTaken)
 	s.drainCtx, s.kill = context.WithCancel(context.Background())
 	if err := s.openCache(); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"triton/server/backend/metric"
 )
 
-// metrics holds the families of the process. The functions for metrics name no server, so no family
-// of a server can be in their way here; its page leaves out what contradicts its own families.
+// metrics holds the families of the process: the functions for metrics name no server. Of servers'
+// own families those that Triton has too are refused.
 var metrics = metric.New(nil)
 
 // Metrics returns the metrics of C code.

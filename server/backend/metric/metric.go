@@ -36,8 +36,8 @@ func (k Kind) DTO() dto.MetricType {
 
 // Registry holds the families of all models. It is safe for concurrent use.
 type Registry struct {
-	taken    func(name string, kind Kind) bool
 	mu       sync.Mutex
+	taken    func(name string, kind Kind) bool
 	families map[string]*Family
 	mirror   Mirror // nil: none
 	last     uint32 // number of a family or metric
@@ -47,6 +47,21 @@ type Registry struct {
 // name, but of another kind; nil: it never has. It is called without a lock held.
 func New(taken func(name string, kind Kind) bool) *Registry {
 	return &Registry{taken: taken, families: map[string]*Family{}}
+}
+
+// SetTaken replaces the function that New was given.
+func (r *Registry) SetTaken(taken func(name string, kind Kind) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = taken
+}
+
+// refuses reports whether the server has a family of that name and another kind.
+func (r *Registry) refuses(name string, kind Kind) bool {
+	r.mu.Lock()
+	taken := r.taken
+	r.mu.Unlock()
+	return taken != nil && taken(name, kind)
 }
 
 // Family is a family of metrics of one name. Models that make a family of the same name
@@ -72,7 +87,7 @@ func (r *Registry) Family(name, help string, kind Kind) (*Family, error) {
 		return nil, status.New(status.InvalidArg, "Unsupported kind passed to Metric Family")
 	case !validName.MatchString(name):
 		return nil, status.New(status.Internal, "Invalid metric name")
-	case r.taken != nil && r.taken(name, kind):
+	case r.refuses(name, kind):
 		return nil, errKind
 	}
 	r.mu.Lock()

@@ -128,7 +128,7 @@ static void metrics(void) {
   TRITONSERVER_MetricFamily *counters = NULL, *same = NULL, *gauges = NULL, *histograms = NULL;
   OK(TRITONSERVER_MetricFamilyNew(&counters, TRITONSERVER_METRIC_KIND_COUNTER, "capi_counter", "Counts"));
   OK(TRITONSERVER_MetricFamilyNew(&same, TRITONSERVER_METRIC_KIND_COUNTER, "capi_counter", "Counts"));
-  OK(TRITONSERVER_MetricFamilyNew(&gauges, TRITONSERVER_METRIC_KIND_GAUGE, "nv_cache_capi_gauge", ""));
+  OK(TRITONSERVER_MetricFamilyNew(&gauges, TRITONSERVER_METRIC_KIND_GAUGE, "nv_trt_llm_capi_gauge", ""));
   OK(TRITONSERVER_MetricFamilyNew(&histograms, TRITONSERVER_METRIC_KIND_HISTOGRAM, "capi_histogram", ""));
   TRITONSERVER_MetricFamily* none = NULL;
   FAILS(TRITONSERVER_MetricFamilyNew(&none, (TRITONSERVER_MetricKind)3, "capi_none", ""), INVALID,
