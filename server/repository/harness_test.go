@@ -106,7 +106,7 @@ var (
 	textProto = regexp.MustCompile(`(failed to read text proto from \S+?):.*`)
 	scratched = regexp.MustCompile(`\S*/triton-models-\d+/model-\d+`)
 	climbed   = regexp.MustCompile(`\S*/triton-models-\d+/`)
-	logLine   = regexp.MustCompile(`^(.) "(.*?)"( .*)?$`)
+	logLine   = regexp.MustCompile(`^(.) "(.*)"$`)
 )
 
 // log returns the lines logged since the last call, without the parts that depend on timing or on
@@ -128,6 +128,7 @@ func (s *harness) log() string {
 		line = textProto.ReplaceAllString(m[1]+" "+m[2], "$1")
 		line = scratched.ReplaceAllString(line, "$$TMP")
 		line = climbed.ReplaceAllString(line, "'$$TMP/")
+		line, _, _ = strings.Cut(line, " at=") // our own attributes
 		line, _, _ = strings.Cut(line, " hint=")
 		for _, prefix := range []string{"Invalid config override", "directory 'fresh': Unexpected end"} {
 			if i := strings.Index(line, prefix); i >= 0 {

@@ -51,7 +51,7 @@ type harness struct {
 	log      *strings.Builder
 	mu       *sync.Mutex
 	instance backend.Instance
-	close    func() error // of the instance, once
+	close    func() error // closes the instance, once
 }
 
 func newHarness(t testing.TB, source string) *harness {
@@ -110,9 +110,10 @@ func (h *harness) load() error {
 	if err != nil {
 		return err
 	}
-	h.instance, h.close = in, sync.OnceValue(in.Close)
+	end := sync.OnceValue(in.Close)
+	h.instance, h.close = in, end // of the last load
 	h.t.Cleanup(func() {
-		require.NoError(h.t, h.close())
+		require.NoError(h.t, end())
 		memory, err := h.backend.memory()
 		require.NoError(h.t, err)
 		require.Eventually(h.t, func() bool { return memory.pool.Outstanding() == 0 }, waitFor, tick) // a call may end after its child
