@@ -170,7 +170,16 @@ func (f field) fail(format string, args ...any) {
 
 // unknownKey adds the problem of a member that the mapping f must not have.
 func (f field) unknownKey(member field, known []string) {
-	f.at(member.line, "Key %q should not be specified in field %q.%s", member.key, f.name, didYouMean(member.key, known))
+	f.at(member.line, "Key %q should not be specified in field %q.%s", member.key, f.name, misplaced(member.key, f.name, known))
+}
+
+// misplaced returns a sentence about a key that a mapping does not take: where it belongs, or the known one
+// that was meant.
+func misplaced(key, mapping string, known []string) string {
+	if text := belongs(key, mapping); text != "" {
+		return text
+	}
+	return didYouMean(key, known)
 }
 
 // didYouMean returns a sentence with the known name nearest to a misspelled one, or nothing.

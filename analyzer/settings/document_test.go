@@ -66,6 +66,40 @@ The Yaml configuration file is incorrect. Please check the logged errors for the
 `))
 }
 
+// TestPlaces: a key at the wrong level is told where it belongs.
+func TestPlaces(t *testing.T) {
+	folder(t)
+	_, err := load(t, `
+parameters: {batch_sizes: 1}
+dynamic_batching: {}
+perf_throughput: {min: 1}
+weighting: 3
+profile_models:
+  a: {concurrency: 4, measurement-interval: 100, batch_sizes: 2}
+  b: {parameters: {instance_group: [], export_path: x, cpu_only: true}}
+  c: {model_config_parameters: {concurrency: 3}}
+perf_analyzer_flags: {log-verbose: 1}
+triton_server_flags: {percentile: 99}
+constraints: {objectives: x}
+`)
+	assert.EqualError(t, err, strings.TrimSpace(`
+config.yaml:2: parameters is not a valid yaml argument. Please be sure to use underscores and check spelling. It belongs in profile_models.MODEL, or in profile_models.MODEL.model_config_parameters.
+config.yaml:3: dynamic_batching is not a valid yaml argument. Please be sure to use underscores and check spelling. It belongs in profile_models.MODEL.model_config_parameters.
+config.yaml:4: perf_throughput is not a valid yaml argument. Please be sure to use underscores and check spelling. It belongs in constraints, or in objectives.
+config.yaml:7: Key "concurrency" should not be specified in field "profile_models.a". It belongs at the top of the file, or in profile_models.MODEL.parameters.
+config.yaml:7: Key "measurement-interval" should not be specified in field "profile_models.a". It belongs in perf_analyzer_flags.
+config.yaml:7: Key "batch_sizes" should not be specified in field "profile_models.a". It belongs at the top of the file, or in profile_models.MODEL.parameters.
+config.yaml:8: Key "instance_group" should not be specified in field "profile_models.b.parameters". It belongs in profile_models.MODEL.model_config_parameters.
+config.yaml:8: Key "export_path" should not be specified in field "profile_models.b.parameters". It belongs at the top of the file.
+config.yaml:8: Key "cpu_only" should not be specified in field "profile_models.b.parameters". It belongs in profile_models.MODEL.
+config.yaml:9: Key "concurrency" should not be specified in field "profile_models.c.model_config_parameters". It belongs at the top of the file, or in profile_models.MODEL.parameters.
+config.yaml:10: Key "log-verbose" should not be specified in field "perf_analyzer_flags". It belongs in triton_server_flags.
+config.yaml:11: Key "percentile" should not be specified in field "triton_server_flags". It belongs in perf_analyzer_flags.
+config.yaml:12: Key "objectives" should not be specified in field "constraints". It belongs at the top of the file, or in profile_models.MODEL.
+The Yaml configuration file is incorrect. Please check the logged errors for the specific options that are causing the issue.
+`))
+}
+
 // FuzzFile reads any file: it ends, without a panic, and what is accepted satisfies the ranges.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{

@@ -14,6 +14,8 @@ type dictionary struct {
 	underline bool     // names may be written with underscores
 }
 
+func (d dictionary) has(name string) bool { return slices.Contains(d.known, name) }
+
 func (d dictionary) takesList(name string) bool {
 	return d.repeated == nil || slices.Contains(d.repeated, name)
 }
@@ -37,7 +39,7 @@ func (v flagsValue) decode(f field) {
 		if v.underline {
 			name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
 		}
-		if !slices.Contains(v.known, name) {
+		if !v.has(name) {
 			f.unknownKey(m, v.known)
 			continue
 		}

@@ -23,7 +23,7 @@ type loader struct {
 
 // Both subcommands accept the options of both, so that one file serves them.
 func knownKeys() map[string]bool {
-	all := maps.Clone(profileKeys())
+	all := profileKeys()
 	maps.Copy(all, reportKeys())
 	return all
 }
@@ -86,7 +86,7 @@ func hint(key string) string {
 			return " " + r.note
 		}
 	}
-	return didYouMean(key, slices.Sorted(maps.Keys(knownKeys())))
+	return misplaced(key, "", slices.Sorted(maps.Keys(knownKeys())))
 }
 
 // Load reads the configuration file, checks all values and their combinations, and sets those that

@@ -79,9 +79,15 @@ func (f field) model() Model {
 	if isNull(f.node) || !f.object() {
 		return m
 	}
-	f.fill(m.own, "", map[string]decoder{
+	f.fill(m.own, "", m.decoders())
+	return m
+}
+
+// decoders returns the options of one model by key.
+func (m *Model) decoders() map[string]decoder {
+	return map[string]decoder{
 		"cpu_only":                  boolValue{&m.CPUOnly},
-		"parameters":                parametersValue{&m},
+		"parameters":                parametersValue{m},
 		"objectives":                objectivesValue{&m.Objectives},
 		"constraints":               constraintsValue{&m.Constraints},
 		"weighting":                 intValue{&m.Weight, 1, anyInt},
@@ -91,8 +97,7 @@ func (f field) model() Model {
 		"triton_server_flags":       flagsValue{&m.ServerFlags, serverFlags},
 		"triton_server_environment": mapValue{&m.ServerEnvironment},
 		"triton_docker_args":        dockerValue{&m.DockerArgs},
-	})
-	return m
+	}
 }
 
 // fill decodes the members of a mapping and notes which are there. Null is the same as absent.
@@ -118,11 +123,16 @@ func (v parametersValue) decode(f field) {
 	if !f.object() {
 		return
 	}
-	f.fill(v.to.own, "parameters.", map[string]decoder{
-		"batch_sizes":  intsValue{&v.to.BatchSizes},
-		"concurrency":  intsValue{&v.to.Concurrency},
-		"request_rate": intsValue{&v.to.RequestRate},
-	})
+	f.fill(v.to.own, "parameters.", loadDecoders(v.to))
+}
+
+// loadDecoders returns the loads of one model by key.
+func loadDecoders(m *Model) map[string]decoder {
+	return map[string]decoder{
+		"batch_sizes":  intsValue{&m.BatchSizes},
+		"concurrency":  intsValue{&m.Concurrency},
+		"request_rate": intsValue{&m.RequestRate},
+	}
 }
 
 // reportConfig reads the options of one variant to report.

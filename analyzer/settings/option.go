@@ -2,7 +2,6 @@ package settings
 
 import (
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -217,10 +216,10 @@ func (v choicesValue) decode(f field) {
 }
 
 // profileKeys returns the keys of the options of profile.
-var profileKeys = sync.OnceValue(func() map[string]bool { return keys(NewProfile().Options()) })
+func profileKeys() map[string]bool { return keys(NewProfile().Options()) }
 
 // reportKeys returns the keys of the options of report.
-var reportKeys = sync.OnceValue(func() map[string]bool { return keys(NewReport().Options()) })
+func reportKeys() map[string]bool { return keys(NewReport().Options()) }
 
 func keys(options []Option) map[string]bool {
 	all := map[string]bool{}

@@ -51,6 +51,9 @@ func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []plan
 		if err := r.paths.Check(ctx); err != nil {
 			return nil, nil, err
 		}
+		for _, text := range r.paths.Advice() {
+			r.opts.Log.Warn(text)
+		}
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(r.opts.Startup)))
 	all := r.opts.Control != ControlExplicit && r.opts.Control != ControlAuto || slices.Contains(names, "*")

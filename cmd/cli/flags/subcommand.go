@@ -25,5 +25,20 @@ func RequireSubcommand(cmd *cobra.Command, args []string) error {
 	if near := Closest(args[0], names); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
+	if path := below(cmd, args[0]); path != "" {
+		hint = fmt.Sprintf("; did you mean %q?", path)
+	}
 	return process.UsageError("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
+}
+
+// below returns the path of the command of this name that is below another one; empty: there is none.
+func below(cmd *cobra.Command, name string) string {
+	for _, c := range cmd.Commands() {
+		for _, sub := range c.Commands() {
+			if sub.Name() == name && sub.IsAvailableCommand() {
+				return sub.CommandPath()
+			}
+		}
+	}
+	return ""
 }

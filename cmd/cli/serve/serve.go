@@ -4,11 +4,20 @@ package serve
 import (
 	"cmp"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/process"
 )
+
+// meant returns what was probably meant by an argument that is no flag: a folder with models.
+func meant(arg string) string {
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		return "; did you mean --model-repository=" + arg + "?"
+	}
+	return ""
+}
 
 // NewCommand returns `triton serve`.
 func NewCommand(p process.Process) *cobra.Command {
@@ -19,7 +28,7 @@ func NewCommand(p process.Process) *cobra.Command {
   triton serve --model-repository models/ --http-port 9000 --exit-on-error=false`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError(tritonErrorf("Unexpected argument: %s", args[0]))
+				return usageError(tritonErrorf("Unexpected argument: %s%s", args[0], meant(args[0])))
 			}
 			return nil
 		},

@@ -45,6 +45,7 @@ func TestWrongUse(t *testing.T) {
 		{"--qqqqqqqqqqqq", "unknown flag --qqqqqqqqqqqq"},
 		{"--log-f=default", "--log-f is ambiguous: it may be --log-format, --log-file"},
 		{"stray", "Unexpected argument: stray"},
+		{"testdata", "Unexpected argument: testdata; did you mean --model-repository=testdata?"},
 		{"--allow-http", "option '--allow-http' requires an argument"},
 		{"--log-format=foo", "Bad option: \"--log-format\".\ninvalid argument for --log-format"},
 		{"--log-verbose=yes", "Bad option: \"--log-verbose\".\nInvalid option value. Got yes"},
