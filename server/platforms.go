@@ -18,10 +18,10 @@ func (s *Server) newPlatformFrontend(l net.Listener, title string, h http1.Handl
 	return &httpFrontend{title: title, server: http1.NewServer(h, o), lis: &drainingListener{Listener: l}}
 }
 
-// plainHTTP returns the KServe API for the platforms: without forwarded headers and browsers.
+// plainHTTP returns the KServe API for the platforms: without browsers.
 func (s *Server) plainHTTP() http1.Handler {
 	o := s.dataOptions()
-	o.Forward, o.Origins = nil, nil
+	o.Origins = nil
 	return httpapi.New(s.service, o)
 }
 

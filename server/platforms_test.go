@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)), servertest.With(func(o *server.Options) {
 		o.HTTP.Allow, o.GRPC.Allow = false, false
+		o.HTTP.Forward = regexp.MustCompile("^timeout$")
 		o.SageMaker.Allow, o.SageMaker.DefaultModel = true, "m"
 		o.Vertex.Allow, o.Vertex.PredictRoute, o.Vertex.HealthRoute = true, "/predict", "/health"
 	}))
@@ -37,6 +40,20 @@ func TestPlatforms(t *testing.T) {
 		code, text := get(t, c, url)
 		require.Equal(t, http.StatusOK, code)
 		require.Empty(t, text)
+	}
+
+	// Headers are forwarded as on the KServe API, which refuses reserved names.
+	for _, url := range []string{"http://" + s.SageMaker + "/invocations", "http://" + s.Vertex + "/predict"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header["timeout"] = []string{"3"}
+		resp, err := c.Do(r)
+		require.NoError(t, err)
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusBadRequest, resp.StatusCode)
+		require.Contains(t, string(text), "Header 'timeout' is reserved for Triton usage and cannot be forwarded.")
 	}
 
 	// The data follows the JSON in both directions.

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -190,6 +191,40 @@ func TestForward(t *testing.T) {
 		// A broken body is reported first.
 		_, text = fetch(t, "POST", addr+"/v2/models/id_fp32/infer", `{"inputs":[`, "priority: 1")
 		require.Contains(t, text, "failed to parse the request JSON buffer")
+	})
+}
+
+// TestForwardOnEveryRoute: each way to a model forwards the headers that match, beside the
+// parameters of the body, and refuses reserved names.
+func TestForwardOnEveryRoute(t *testing.T) {
+	both(t, func(t *testing.T, start serving) {
+		svc := newService()
+		var got []kserve.Parameter
+		svc.infer = func(_ context.Context, r *infer.Request) (*infer.Response, error) {
+			got = append(got[:0], r.Parameters...)
+			return infer.NewResponse(), nil
+		}
+		addr := start(t, svc, httpapi.Options{Forward: regexp.MustCompile(`(?i)^x-|^timeout$|^triton_`)})
+		for path, body := range map[string]string{
+			"infer":                      `{"inputs":[],"parameters":{"seed":7}}`,
+			"generate":                   `{"parameters":{"seed":7}}`,
+			"generate_stream":            `{"seed":7}`,
+			"versions/1/infer":           `{"inputs":[],"parameters":{"seed":7}}`,
+			"versions/1/generate":        `{"seed":7}`,
+			"versions/1/generate_stream": `{"seed":7}`,
+		} {
+			post := func(header string) string {
+				return dial(t, addr, fmt.Sprintf("POST /v2/models/id_fp32/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\nContent-Length: %d\r\n\r\n%s",
+					path, header, len(body), body), false)
+			}
+			require.Contains(t, post("x-tenant: blue\r\nother: no"), "HTTP/1.1 200 OK", path)
+			require.Equal(t, []kserve.Parameter{
+				{Name: "seed", Kind: kserve.ParamInt, Int: 7}, {Name: "x-tenant", Kind: kserve.ParamString, String: "blue"},
+			}, got, path)
+			reply := post("timeout: 3")
+			require.Contains(t, reply, "HTTP/1.1 400 ", path)
+			require.Contains(t, reply, "Header 'timeout' is reserved for Triton usage and cannot be forwarded.", path)
+		}
 	})
 }
 

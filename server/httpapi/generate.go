@@ -76,7 +76,11 @@ func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
 	x.trace.Received()
 	req := infer.NewRequest()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
-	if err := x.decoder.DecodeGenerate(&req.Request, text.Bytes(), schemaOf(m.Metadata())); err != nil {
+	err = x.decoder.DecodeGenerate(&req.Request, text.Bytes(), schemaOf(m.Metadata()))
+	if err == nil {
+		err = x.forward(req)
+	}
+	if err != nil {
 		req.Release()
 		req.Release() // the core's reference, which Submit would have released
 		return nil, err
