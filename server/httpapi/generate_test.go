@@ -27,6 +27,7 @@ var generateDifferences = []struct{ cases, why string }{
 	{`g_repeat {"COUNT":3,"FAIL":0}`, "as g_fail"},
 	{`g_repeat {"COUNT":1,"FAIL":0}`, "as g_fail"},
 	{`g_params {"INPUT0":[[[[`, "nesting has a limit, as in later Tritons"},
+	{`g_batch {"INPUT0":[[1,2],[3,4]]}`, "nested lists that have the shape of the input are accepted"},
 	{`id_int32 {"INPUT0":3000000000}`, "an integer that the type cannot hold is refused, with its range; 2.51 cuts off its upper bits, or says 500"},
 	{`id_int32 {"INPUT0":99999999999999999999}`, "as above"},
 	{`id_uint8 {"INPUT0":-1}`, "as above"},

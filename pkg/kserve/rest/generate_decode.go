@@ -2,6 +2,7 @@ package rest
 
 import (
 	"math"
+	"slices"
 
 	"triton/pkg/kserve"
 	"triton/pkg/status"
@@ -122,6 +123,9 @@ func (g *generator) member(name string) error {
 	t := g.d.req.AddInput()
 	t.Name, t.DataType = name, kind
 	count := g.count()
+	if total, ok := g.nested(t, shape, count); ok && total != count {
+		return g.data(t, total)
+	}
 	if t.Shape, ok = fit(t.Shape[:0], shape, count); !ok {
 		return status.New(status.InvalidArg, "The schema can not convert input '%s' to tensor with proper shape", name)
 	}
@@ -144,6 +148,65 @@ func (g *generator) count() int64 {
 			return n
 		}
 		r.Skip(0)
+		n++
+	}
+}
+
+// nested gives the input the shape of the nested arrays at the cursor, the outer one of count
+// elements, and returns how many elements they have. ok is false for another value and if the model's shape is another one. A
+// shape without the first dimension, which is open, is that of a batch of one.
+func (g *generator) nested(t *kserve.Tensor, model tensor.Shape, count int64) (total int64, ok bool) {
+	r := &g.d.r
+	start := r.Pos()
+	defer r.Seek(start)
+	dims := tensor.Shape{count} // of the first elements
+	for len(dims) <= len(model) && r.Is('[') {
+		r.Enter()
+		r.Space()
+		if r.Is('[') {
+			dims = append(dims, g.count())
+		}
+	}
+	if r.Seek(start); len(dims) < 2 || !g.regular(dims) {
+		return 0, false
+	}
+	if len(dims) == len(model)-1 && model[0] < 0 {
+		dims = slices.Insert(dims, 0, 1)
+	}
+	if len(dims) != len(model) {
+		return 0, false
+	}
+	for i, n := range model {
+		if n >= 0 && n != dims[i] {
+			return 0, false
+		}
+	}
+	total, err := dims.Elements()
+	t.Shape = append(t.Shape[:0], dims...)
+	return total, err == nil
+}
+
+// regular moves the cursor behind the value, and reports whether it is nested arrays of these
+// lengths.
+func (g *generator) regular(dims tensor.Shape) bool {
+	r := &g.d.r
+	if r.Is('[') != (len(dims) > 0) {
+		return false
+	}
+	if len(dims) == 0 {
+		r.Skip(0)
+		return true
+	}
+	r.Enter()
+	n := int64(0)
+	for first := true; ; first = false {
+		more, ok := r.Element(first)
+		if !ok || !more {
+			return ok && n == dims[0]
+		}
+		if !g.regular(dims[1:]) {
+			return false
+		}
 		n++
 	}
 }

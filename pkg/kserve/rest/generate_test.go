@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"encoding/binary"
+	"math"
 	"strings"
 	"testing"
 
@@ -46,17 +48,24 @@ func decodeGenerate(t testing.TB, text string, limit int64, check func(*kserve.R
 func TestGenerateShape(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"I":5}`:                "[1]",
-		`{"I":[1,2,3]}`:          "[3]",
-		`{"I":[]}`:               "[0]",
-		`{"F":[1,2,3,4,5,6]}`:    "[1,2,3]",
-		`{"F":[]}`:               "[1,2,0]",
-		`{"S":"a"}`:              "[1,1]",
-		`{"S":["a","b"]}`:        "[2,1]",
-		`{"B":[true,false]}`:     "[2]",
-		`{"F":[1,2,3]}`:          "",
-		`{"B":true}`:             "",
-		`{"B":[true,true,true]}`: "",
+		`{"I":5}`:                 "[1]",
+		`{"I":[1,2,3]}`:           "[3]",
+		`{"I":[]}`:                "[0]",
+		`{"F":[1,2,3,4,5,6]}`:     "[1,2,3]",
+		`{"F":[]}`:                "[1,2,0]",
+		`{"S":"a"}`:               "[1,1]",
+		`{"S":["a","b"]}`:         "[2,1]",
+		`{"B":[true,false]}`:      "[2]",
+		`{"I":[[1],[2]]}`:         "[2]", // Triton flattens as many elements as the outer list has
+		`{"F":[[1,2,3],[4,5,6]]}`: "[1,2,3]",
+		`{"F":[ [ [1,2] , [3,4] ], [[5,6],[7,8]]]}`: "[2,2,2]",
+		`{"F":[[],[]]}`:             "[1,2,0]",
+		`{"S":[["a"],["b"]]}`:       "[2,1]",
+		`{"F":[[1,2,3],[4,5]]}`:     "",
+		`{"F":[[1,2],[3,4],[5,6]]}`: "",
+		`{"F":[1,2,3]}`:             "",
+		`{"B":true}`:                "",
+		`{"B":[true,true,true]}`:    "",
 	} {
 		decodeGenerate(t, text, 0, func(r *kserve.Request, err error) {
 			if want == "" {
@@ -66,6 +75,12 @@ func TestGenerateShape(t *testing.T) {
 			}
 			require.NoError(t, err, text)
 			require.Equal(t, want, r.Inputs[0].Shape.String(), text)
+			if n, _ := r.Inputs[0].Shape.Elements(); r.Inputs[0].Name == "F" && n > 0 {
+				got := bytesOf(t, &r.Inputs[0])
+				for i := range n { // 1, 2, 3 in row-major order
+					require.Equal(t, math.Float32bits(float32(i+1)), binary.LittleEndian.Uint32(got[4*i:]), text)
+				}
+			}
 		})
 	}
 }
