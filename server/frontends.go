@@ -65,6 +65,29 @@ func (s *Server) checkTLS() error {
 	return nil
 }
 
+// reservePorts binds the ports, so that one that is in use shows before the models load, which may take long.
+// release gives them back once the services listen.
+func (s *Server) reservePorts() (release func(), err error) {
+	var all []func()
+	release = func() {
+		for _, one := range all {
+			one()
+		}
+	}
+	for _, st := range s.starters() {
+		if !st.Allow {
+			continue
+		}
+		one, err := reserve(st.Endpoint, st.name)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return release, nil
+}
+
 // config returns the TLS configuration, or nil without TLS.
 func (st starter) config() (*tls.Config, error) {
 	config, err := st.TLS.config(st.alpn...)

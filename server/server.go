@@ -186,6 +186,12 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.Join(err, s.stop(nil))
 	}
 	defer s.closeGuard()
+	release, err := s.reservePorts()
+	if err != nil {
+		return errors.Join(err, s.stop(nil))
+	}
+	release = sync.OnceFunc(release)
+	defer release()
 	if err := s.startCache(ctx); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
@@ -197,7 +203,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return s.stop(nil)
 	}
-	err := s.openTracer()
+	err = s.openTracer()
 	if err == nil && !s.opts.ServeWhileLoading {
 		err = s.applyState(ctx)
 	}
@@ -205,6 +211,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err == nil {
 		frontends, err = s.open()
 	}
+	release()
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -251,8 +252,13 @@ func TestPortInUse(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	_, err = servertest.Try(t, servertest.With(func(o *server.Options) { o.HTTP.Port = l.Addr().(*net.TCPAddr).Port }))
+	inUse := servertest.With(func(o *server.Options) { o.HTTP.Port = l.Addr().(*net.TCPAddr).Port })
+	_, err = servertest.Try(t, inUse)
 	require.EqualError(t, err, fmt.Sprintf("failed to start HTTP service: Unavailable - Socket '%s' already in use ", l.Addr()))
+	if runtime.GOOS == "linux" { // before the models load
+		_, err = servertest.Try(t, inUse, servertest.Model("m", `backend: "none"`))
+		require.EqualError(t, err, fmt.Sprintf("failed to start HTTP service: Unavailable - Socket '%s' already in use ", l.Addr()))
+	}
 }
 
 func TestSharedPort(t *testing.T) {

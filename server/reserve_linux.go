@@ -1,0 +1,66 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"triton/pkg/status"
+	"triton/server/access/identity"
+)
+
+// reserve binds a port without listening: it fails if another process listens there, and connections are
+// refused until the service listens. Where there is no port to reserve, release does nothing.
+func reserve(e Endpoint, name string) (release func(), err error) {
+	if _, isUnix := identity.UnixPath(e.Address); isUnix || e.Inherited != nil || e.Port == 0 {
+		return func() {}, nil
+	}
+	addr, err := net.ResolveTCPAddr("tcp", e.String())
+	if err != nil {
+		return func() {}, nil // listen will report the error
+	}
+	fd, err := bind(addr, e)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, startError(name, &status.Error{Code: status.Unavailable, Msg: fmt.Sprintf("Socket '%s' already in use ", e), Cause: err})
+	}
+	if err != nil {
+		return func() {}, nil // listen will report the error
+	}
+	return func() { _ = unix.Close(fd) }, nil
+}
+
+// bind returns a bound socket. It permits another one at the same address while neither listens, as the sockets
+// of package net do.
+func bind(addr *net.TCPAddr, e Endpoint) (fd int, err error) {
+	family, at := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: addr.Port, Addr: [16]byte(addr.IP.To16())})
+	if v4 := addr.IP.To4(); v4 != nil {
+		family, at = unix.AF_INET, &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte(v4)}
+	}
+	if addr.IP == nil {
+		at = &unix.SockaddrInet6{Port: addr.Port}
+	}
+	if fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return 0, os.NewSyscallError("socket", err)
+	}
+	options := []int{unix.SO_REUSEADDR}
+	if e.Reuse {
+		options = append(options, unix.SO_REUSEPORT)
+	}
+	for _, option := range options {
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 1))
+	}
+	if family == unix.AF_INET6 && addr.IP.IsUnspecified() {
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0))
+	}
+	if err == nil {
+		err = unix.Bind(fd, at)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return 0, os.NewSyscallError("bind", err)
+	}
+	return fd, nil
+}
