@@ -14,6 +14,7 @@ import (
 	"triton/pkg/cuda"
 	"triton/pkg/gpu"
 	"triton/pkg/log"
+	"triton/pkg/modelconfig"
 	"triton/pkg/tensor"
 	"triton/server/access"
 	"triton/server/access/identity"
@@ -49,7 +50,9 @@ type Options struct {
 	ServeWhileLoading bool
 	// AutoComplete lets backends fill in missing fields of configurations.
 	AutoComplete bool
-	LoadThreads  int
+	// Bounds limit what one configuration may create.
+	Bounds      modelconfig.Bounds
+	LoadThreads int
 	// ExitTimeout is how long a shutdown waits for requests in flight.
 	ExitTimeout time.Duration
 	// DrainDelay is how long a shutdown accepts everything, without being ready, before it
@@ -282,7 +285,7 @@ type Vertex struct {
 func Default() Options {
 	return Options{
 		ID: "triton", Version: "devel",
-		ExitOnError: true, StrictReadiness: true, AutoComplete: true,
+		ExitOnError: true, StrictReadiness: true, AutoComplete: true, Bounds: modelconfig.DefaultBounds(),
 		LoadThreads: 4, ExitTimeout: 30 * time.Second,
 		StreamBacklog:        infer.DefaultResponseBacklog,
 		MinComputeCapability: 6, BackendDirectory: "/opt/tritonserver/backends",

@@ -125,7 +125,7 @@ func New(o Options) (*Server, error) {
 	})
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
-			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, CPUs: s.cpus,
+			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, Bounds: o.Bounds, CPUs: s.cpus,
 			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
 			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
 			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,

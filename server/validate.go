@@ -18,6 +18,12 @@ func (o *Options) Validate() error {
 		}
 	}
 	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
+	for flag, n := range map[string]int64{
+		"instances of a model": o.Bounds.Instances, "threads of a parameter": o.Bounds.Threads,
+		"warm-up requests": o.Bounds.WarmUpRequests, "bytes of a warm-up": o.Bounds.WarmUpBytes,
+	} {
+		bad(n < 0, "the maximum number of %s is %d, must not be negative", flag, n)
+	}
 	bad(o.ExitTimeout < 0, "exit timeout is %v, must not be negative", o.ExitTimeout)
 	bad(o.DrainDelay < 0, "drain delay is %v, must not be negative", o.DrainDelay)
 	bad(o.StreamBacklog <= 0, "stream backlog is %d bytes, must be positive", o.StreamBacklog)

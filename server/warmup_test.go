@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -86,4 +87,35 @@ func loadModel(t *testing.T, s *servertest.Server, name, config string) error {
 	return s.Service().Load(t.Context(), name, infer.LoadOptions{
 		Config: &override, Files: map[string][]byte{"file:1/x": nil, "file:warmup/f": make([]byte, 15)},
 	})
+}
+
+// A load whose warm-up takes long ends when the model is unloaded and when the server stops.
+func TestLongWarmUpEnds(t *testing.T) {
+	t.Parallel()
+	long := servertest.Identity("INT32", "4", 8) + strings.Replace(warm, "count: 2", "count: 2000000000", 1)
+	for _, end := range []string{"unload", "drain"} {
+		s := servertest.Start(t, servertest.Model("m", long), servertest.With(func(o *server.Options) {
+			o.Models.Control = repository.ControlExplicit
+			o.Bounds.WarmUpRequests = math.MaxInt64
+		}))
+		loaded := make(chan error, 1)
+		go func() { loaded <- s.Service().Load(t.Context(), "m", infer.LoadOptions{}) }()
+		for loading := false; !loading; {
+			select {
+			case err := <-loaded:
+				require.NoError(t, err)
+				require.Fail(t, "the warm-up has ended")
+			default:
+			}
+			models := s.Service().Index(false).GetModels()
+			loading = len(models) == 1 && models[0].GetState() == "LOADING"
+		}
+		if end == "unload" {
+			require.NoError(t, s.Service().Unload(t.Context(), "m", false))
+			require.ErrorContains(t, <-loaded, "the load was cancelled: the model was unloaded meanwhile")
+			continue
+		}
+		s.Stop(t)
+		require.ErrorContains(t, <-loaded, "the load was cancelled: the server is exiting")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -69,9 +70,12 @@ func Parse(file string, src []byte) (*Config, error) {
 	return nil, SyntaxErrors(errs)
 }
 
-// ReadFile reads and parses a file. Its errors begin with Triton's text; the position and the
-// hint follow it.
+// ReadFile reads and parses a file, which may be a link within its model repository. Its errors
+// begin with Triton's text; the position and the hint follow it.
 func ReadFile(path string) (*Config, error) {
+	if !contained(filepath.Dir(path), path) {
+		return nil, outside(path)
+	}
 	src, err := ReadText(path)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ const (
 	ruleGPU               = "TRN403"
 	ruleProfile           = "TRN404"
 	rulePassive           = "TRN405"
+	ruleFileName          = "TRN522"
 	ruleEnsemble          = "TRN701"
 	ruleEnsembleStep      = "TRN702"
 	ruleEnsembleTensor    = "TRN703"
@@ -41,6 +42,7 @@ const (
 	ruleEnsembleTypes     = "TRN705"
 	ruleEnsembleDecoupled = "TRN706"
 	ruleMetrics           = "TRN801"
+	ruleBounds            = "TRN803"
 	ruleNoEffect          = "TRN811"
 )
 
@@ -72,6 +74,7 @@ func Rules() []Rule {
 		{ruleGPU, "KIND_GPU groups list GPUs that the machine has"},
 		{ruleProfile, "profile is for TensorRT"},
 		{rulePassive, "some instances take requests"},
+		{ruleFileName, "the names of model files do not lead out of the version directory"},
 		{ruleEnsemble, "an ensemble has steps and no instances, optimization or warm-up"},
 		{ruleEnsembleStep, "every step has model_name, input_map and output_map"},
 		{ruleEnsembleTensor, "the tensors of an ensemble are connected"},
@@ -79,6 +82,7 @@ func Rules() []Rule {
 		{ruleEnsembleTypes, "the models that share a tensor of an ensemble agree on its type and shape"},
 		{ruleEnsembleDecoupled, "the inputs of a step come from at most one decoupled model"},
 		{ruleMetrics, "every metric control has a family and histogram buckets"},
+		{ruleBounds, "instances, threads and warm-ups are no more than a server allows"},
 	}
 }
 

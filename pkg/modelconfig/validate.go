@@ -22,6 +22,7 @@ func (c *Config) Validate() []Finding {
 			"Response Cache does not currently support model %s with 'decoupled' transaction policy. Please disable the response cache.", c.Name)
 	}
 	v.metrics()
+	v.files()
 	return v.found
 }
 

@@ -183,6 +183,7 @@ func (r *run) validate(known bool) {
 	r.config.NormalizeInstanceGroups(machine)
 	r.addAll(r.config.ValidateInstanceGroups(machine))
 	r.addAll(r.config.ValidatePassive())
+	r.addAll(r.config.ValidateBounds(modelconfig.Bounds{}))
 	r.requirements()
 }
 

@@ -41,10 +41,12 @@ type Options struct {
 	BackendSettings map[string]map[string]string
 	// AutoComplete lets backends fill in missing fields of configurations.
 	AutoComplete bool
-	Machine      modelconfig.Machine
-	CPUs         int
-	Pool         *tensor.Pool
-	Log          *slog.Logger
+	// Bounds limit what one configuration may create.
+	Bounds  modelconfig.Bounds
+	Machine modelconfig.Machine
+	CPUs    int
+	Pool    *tensor.Pool
+	Log     *slog.Logger
 	// GPULimits is the share of a GPU's memory above which loads are refused, by
 	// GPU index; GPUUsage reads the share in use now.
 	GPULimits map[int]float64

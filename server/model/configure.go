@@ -185,7 +185,7 @@ func (b *Builder) completeInstanceGroups(impl backend.Backend, c *modelconfig.Co
 		placeOnCPU(c, machine)
 	}
 	c.NormalizeInstanceGroups(machine)
-	return c.First(slices.Concat(c.ValidateInstanceGroups(machine), c.ValidatePassive()))
+	return c.First(slices.Concat(c.ValidateBounds(b.opts.Bounds), c.ValidateInstanceGroups(machine), c.ValidatePassive()))
 }
 
 // placeOnCPU places the instances without a kind on the CPU. Instances for a GPU stay: the

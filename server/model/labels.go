@@ -1,7 +1,6 @@
 package model
 
 import (
-	"path/filepath"
 	"strings"
 
 	"triton/pkg/inferencepb"
@@ -20,7 +19,7 @@ func readLabels(dir string, c *inferencepb.ModelConfig) (map[string][]string, er
 		if file == "" {
 			continue
 		}
-		text, err := modelconfig.ReadText(filepath.Join(dir, file))
+		text, err := modelconfig.ReadOwn(dir, file)
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,8 @@ import (
 
 var (
 	errNotExplicit = status.New(status.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+	errExiting     = status.New(status.Unavailable, "the load was cancelled: the server is exiting")
+	errUnloaded    = status.New(status.Unavailable, "the load was cancelled: the model was unloaded meanwhile")
 	errNotReady    = status.New(status.Unavailable, "Server not ready")
 )
 
@@ -51,6 +53,8 @@ func (r *Repository) loadFor(ctx context.Context, by desired.Requester, id store
 		return err
 	}
 	defer free()
+	life, done := r.loads.begin(life, id.Name)
+	defer done()
 	return r.loadNamed(life, l, id, o, edit{by: by, kept: names.kept, view: see})
 }
 
@@ -80,6 +84,7 @@ func (r *Repository) Unload(ctx context.Context, name string, dependents bool) e
 func (r *Repository) unload(ctx context.Context, id store.ID, dependents bool) error {
 	defer lendPlace(ctx)()
 	op, life := r.begin(ctx)
+	r.loads.cancel(op, id.Name, errUnloaded)
 	find := func() related { return r.relatedToUnload(id.Name, dependents) }
 	_, free, err := r.reserve(ctx, op, id.Name, nil, find, func() {})
 	if err != nil {

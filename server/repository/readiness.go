@@ -51,7 +51,10 @@ func (r *Repository) reasons(p *readiness.Policy, all []readiness.Version) []str
 }
 
 // BeginDrain makes the server unready. Everything is still accepted.
-func (r *Repository) BeginDrain() { r.phase.CompareAndSwap(ready, draining) }
+func (r *Repository) BeginDrain() {
+	r.phase.CompareAndSwap(ready, draining)
+	r.loads.cancelAll(errExiting)
+}
 
 // Readiness returns whether the server is ready, and why not.
 func (r *Repository) Readiness() readiness.Report {

@@ -117,6 +117,7 @@ type Repository struct {
 
 	builder *model.Builder
 	locks   nameLocks
+	loads   loads
 	loading chan struct{} // has an element for each version that loads
 	polling sync.Mutex    // held by a poll; guards settling and tried
 	// settling is what polls wait for. tried are the stamps of the contents that polls tried to load.

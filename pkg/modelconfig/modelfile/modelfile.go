@@ -61,12 +61,12 @@ func Labels(c *modelconfig.Config, dir string) []modelconfig.Finding {
 			continue
 		}
 		seen[out.GetName()] = true
-		if !filepath.IsLocal(file) {
+		if !modelconfig.LocalName(file) {
 			k.addCode(ruleLabels, status.Unsupported, path, "put the file beside config.pbtxt and write its name alone",
 				"label file path '%s' for output '%s' in model '%s' is outside model directory", filepath.Join(dir, file), out.GetName(), c.GetName())
 			continue
 		}
-		if _, err := modelconfig.ReadText(filepath.Join(dir, file)); err != nil {
+		if _, err := modelconfig.ReadOwn(dir, file); err != nil {
 			e := status.From(err)
 			k.addCode(ruleLabels, e.Code, path, k.fileHint(".", file, "put the file beside config.pbtxt"), "%s", e.Msg)
 		}

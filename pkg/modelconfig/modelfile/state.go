@@ -25,10 +25,10 @@ func States(c *modelconfig.Config, dir string) []modelconfig.Finding {
 
 // ReadState reads the file of an initial value.
 func ReadState(dir, state, file string) ([]byte, error) {
-	if !filepath.IsLocal(file) {
+	if !modelconfig.LocalName(file) {
 		return nil, status.New(status.InvalidArg, "file '%s' of the initial state of '%s' is outside the folder %s of the model", file, state, stateFolder)
 	}
-	return modelconfig.ReadText(filepath.Join(dir, stateFolder, file))
+	return modelconfig.ReadOwn(dir, filepath.Join(stateFolder, file))
 }
 
 func (k *checker) state(path string, s *inferencepb.ModelSequenceBatching_State, named map[string]bool) {
