@@ -26,6 +26,16 @@ func (c *Config) Validate() []Finding {
 	return v.found
 }
 
+// ValidateIncomplete is Validate for a configuration that its backend completes before Validate
+// checks it again: preferred batch sizes wait for the max_batch_size that the backend fills in.
+func (c *Config) ValidateIncomplete() []Finding {
+	found := c.Validate()
+	if c.MaxBatchSize != 0 || len(c.Input) > 0 && len(c.Output) > 0 {
+		return found
+	}
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Rule == rulePreferred })
+}
+
 // ValidateIO checks inputs, outputs and batch tensors, on a configuration that has been
 // completed if auto-completion is on.
 func (c *Config) ValidateIO() []Finding {

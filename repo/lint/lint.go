@@ -122,7 +122,7 @@ func (r *run) check() {
 	r.agents()
 	known := r.detect()
 	r.config.Normalize()
-	r.unread = !known || len(r.config.Validate()) > 0 || r.config.Name != "" && r.config.CheckName(r.Name) != nil
+	r.unread = !known || len(r.config.ValidateIncomplete()) > 0 || r.config.Name != "" && r.config.CheckName(r.Name) != nil
 	r.misplaced()
 	r.files()
 	r.trees()

@@ -61,7 +61,6 @@ func TestGenerateShape(t *testing.T) {
 		`{"F":[ [ [1,2] , [3,4] ], [[5,6],[7,8]]]}`: "[2,2,2]",
 		`{"F":[[],[]]}`:             "[1,2,0]",
 		`{"S":[["a"],["b"]]}`:       "[2,1]",
-		`{"F":[[1,2,3],[4,5]]}`:     "",
 		`{"F":[[1,2],[3,4],[5,6]]}`: "",
 		`{"F":[1,2,3]}`:             "",
 		`{"B":true}`:                "",
@@ -82,6 +81,14 @@ func TestGenerateShape(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGenerateRagged: nested lists of different lengths are no tensor.
+func TestGenerateRagged(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"F":[[1,2,3],[4,5]]}`, `{"F":[[1,2,3],[4,5,[6]]]}`, `{"F":[[1,2,3],4]}`, `{"F":[[[1],[2]],[[3,4],[]]]}`} {
+		decodeGenerate(t, text, 0, func(_ *kserve.Request, err error) { require.Error(t, err, text) })
 	}
 }
 

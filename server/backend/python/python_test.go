@@ -118,6 +118,22 @@ class TritonPythonModel:
 	require.NoError(t, run("1000000"))
 }
 
+// TestText returns text of NumPy, which becomes BYTES in UTF-8 as objects do.
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, array := range []string{"np.array(['h\u00e9llo', ''])", "np.array(['h\u00e9llo', ''], object)", "np.array(['x', 'h\u00e9llo', 'x', ''])[1::2]"} {
+		h := newHarness(t, "class TritonPythonModel:\n    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', "+array+")])]\n")
+		require.NoError(t, h.load())
+		responses, err := h.run(h.request(tensor.FP32, tensor.Shape{1}, floats(1)))
+		require.NoError(t, err)
+		out := &responses[0].Outputs[0]
+		require.Equal(t, tensor.Bytes, out.DataType)
+		require.Equal(t, tensor.Shape{2}, out.Shape)
+		require.Equal(t, tensor.AppendElementString(tensor.AppendElementString(nil, "h\u00e9llo"), ""), bytesOf(&out.Data))
+		responses[0].Release()
+	}
+}
+
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, echo)
@@ -162,7 +178,7 @@ func TestExecuteErrors(t *testing.T) {
 			"TritonModelException: Tensor name cannot be an empty string.\n\nAt:\n  $(4): execute\n",
 		},
 		{
-			"dtype", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', np.array(['a']))])]\n",
+			"dtype", "    def execute(self, r): return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', np.zeros(1, complex))])]\n",
 			"TritonModelException: NumPy dtype is not supported.\n\nAt:\n  $(4): execute\n",
 		},
 		{

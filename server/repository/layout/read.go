@@ -110,13 +110,12 @@ func (r *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) 
 		return err
 	}
 	c.Config.Normalize()
-	if err := c.Config.First(c.Config.Validate()); err != nil {
-		return err
-	}
+	found := c.Config.ValidateIncomplete()
 	if !r.AutoComplete {
-		if err := c.Config.First(c.Config.ValidateIO()); err != nil {
-			return err
-		}
+		found = slices.Concat(c.Config.Validate(), c.Config.ValidateIO())
+	}
+	if err := c.Config.First(found); err != nil {
+		return err
 	}
 	c.pick(entries)
 	return c.Config.CheckName(c.ID().Name)

@@ -17,6 +17,7 @@ _NUMPY = {
     6: numpy.int8, 7: numpy.int16, 8: numpy.int32, 9: numpy.int64, 10: numpy.float16,
     11: numpy.float32, 12: numpy.float64, 13: numpy.object_,
 }
+_STRINGS = "SUT"  # the kinds of bytes, text of one length and text of any length
 _CODES = {numpy.dtype(t): code for code, t in _NUMPY.items()}
 
 
@@ -42,7 +43,7 @@ class Tensor:
                 f"Invoked with: {name!r}, {array!r}")
         if name == "":
             raise TritonModelException("Tensor name cannot be an empty string.")
-        code = _CODES.get(array.dtype) or array.dtype.kind == "S" and _BYTES
+        code = _CODES.get(array.dtype) or array.dtype.kind in _STRINGS and _BYTES
         if not code:
             raise TritonModelException("NumPy dtype is not supported.")
         self._name = name
@@ -230,9 +231,9 @@ _base.native(Tensor)
 
 
 def _serialize(array):
-    """The elements of an array of objects or bytes, each behind its length."""
+    """The elements of an array of objects, text or bytes, each behind its length."""
     parts = []
-    objects = array.dtype == numpy.object_
+    objects = array.dtype.kind != "S"
     for element in array.ravel().tolist():
         if objects and type(element) is not bytes:
             element = str(element).encode("utf-8")
