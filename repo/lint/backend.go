@@ -2,6 +2,8 @@ package lint
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -91,7 +93,12 @@ func (r *run) requirements() {
 		return
 	}
 	for _, v := range r.served {
-		r.addAll(requirement.Files(r.config.Backend, r.config, v.path))
+		found := requirement.Files(r.config.Backend, r.config, v.path)
+		if _, err := os.Stat(filepath.Join(v.path, requirement.Vocabulary(r.config.ModelConfig))); r.options.NoWeights && len(found) > 0 && err != nil {
+			r.weightless = true
+			continue
+		}
+		r.addAll(found)
 	}
 	r.addAll(modelfile.States(r.config, r.Dir))
 	settings, _ := extension.Read(r.config)

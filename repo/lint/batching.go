@@ -28,7 +28,7 @@ func (r *run) batching() {
 		r.add(ruleNeverBatches, "dynamic_batching", "dynamic_batching has no effect: max_batch_size is 0", "set max_batch_size")
 	case requested && limit == 1:
 		r.add(ruleNeverBatches, "max_batch_size", "dynamic_batching has no effect: max_batch_size is 1", "raise max_batch_size")
-	case d == nil && r.config.GetSequenceBatching() == nil && limit > 1:
+	case d == nil && r.config.GetSequenceBatching() == nil && limit > 1 && !r.weightless: // the model file may add it
 		r.add(ruleUnusedBatch, "max_batch_size", fmt.Sprintf(
 			"max_batch_size is %d, but without dynamic_batching requests are not joined into batches", limit), "add dynamic_batching { }")
 	case limit == 0 && r.graph != nil && autofill.Batches(r.graph):

@@ -109,10 +109,14 @@ func (r *run) detect() bool {
 	case errors.Is(err, fs.ErrPermission):
 		r.addFile(ruleUnreadable, r.Dir, err.Error(), "give the server's user the right to read it")
 	case len(r.served) == 0 || r.weightless: // the missing version or model file is the cause
+	case r.options.NoWeights && r.stray() == "" && r.foreign() == "":
+		r.weightless = true // the model file determines it
 	default:
 		hint := `put the model file into the version directory, or write backend: "onnxruntime" or the like`
 		if file := r.stray(); file != "" {
 			hint = fmt.Sprintf("move %s into the version directory", file)
+		} else if foreign := r.foreign(); foreign != "" {
+			hint = foreign
 		}
 		r.add(ruleNoBackend, "backend", err.Error(), hint)
 	}

@@ -151,6 +151,8 @@ func (r *run) modelFile(path string) {
 		hint := missingFileHint(path)
 		if file := r.stray(); file != "" {
 			hint = fmt.Sprintf("move %s into the version directory", file)
+		} else if foreign := r.foreign(); foreign != "" {
+			hint = foreign
 		}
 		r.lacksWeights(ruleModelFile, path, "the model file is missing", hint)
 	case info.IsDir():

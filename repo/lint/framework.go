@@ -29,13 +29,37 @@ func (r *run) frameworks() {
 		}
 		m, err := framework.Read(path)
 		if err != nil {
-			r.addFile(ruleFrameworkFile, path, err.Error(), "export the model again")
+			r.addFile(ruleFrameworkFile, path, err.Error(), exportHint(path))
 			continue
 		}
 		if m.Backend == r.config.Backend {
 			r.compareFramework(m)
 		}
 	}
+}
+
+// exportHint returns what to do about a model file that cannot be read.
+func exportHint(path string) string {
+	if f := framework.Foreign(path); f != nil {
+		return fmt.Sprintf("it is %s: %s", f.Name, f.Hint)
+	}
+	return "export the model again"
+}
+
+// foreign returns what to do about a file of a served version that no backend reads; empty: there is none.
+func (r *run) foreign() string {
+	for _, v := range r.served {
+		entries, err := os.ReadDir(v.path)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if f := framework.Foreign(filepath.Join(v.path, e.Name())); f != nil {
+				return fmt.Sprintf("%s is %s: %s", filepath.Join(filepath.Base(v.path), e.Name()), f.Name, f.Hint)
+			}
+		}
+	}
+	return ""
 }
 
 // readsFramework reports whether a model file is there and of a format that is read. Others of the

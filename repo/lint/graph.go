@@ -28,6 +28,10 @@ func (r *run) graphs() {
 		if i == 0 {
 			r.graph, cfg = graph, r.config.ModelConfig
 		}
+		if found := autofill.CheckKinds(cfg, graph); len(found) > 0 { // all else follows from it
+			r.addAll(found)
+			continue
+		}
 		if _, err := autofill.Complete(cfg, graph, r.options.DefaultMaxBatch); err != nil {
 			r.add(ruleIncomplete, "max_batch_size", err.Error(), "remove max_batch_size, or export the model with a variable first dimension")
 			continue
@@ -48,14 +52,14 @@ func (r *run) readGraph(path string) *onnxmodel.Model {
 	}
 	graph, err := onnxmodel.ReadFile(path)
 	if err != nil {
-		r.addFile(ruleGraphFile, path, err.Error(), "export the model again")
+		r.addFile(ruleGraphFile, path, err.Error(), exportHint(path))
 		return nil
 	}
 	for _, file := range graph.External {
 		if !filepath.IsLocal(file) {
 			r.addFile(ruleExternal, path, fmt.Sprintf("weight file %s is outside the version directory", file), "save the weights beside the model")
 		} else if _, err := os.Stat(filepath.Join(filepath.Dir(path), file)); err != nil {
-			r.addFile(ruleExternal, path, fmt.Sprintf("weight file %s is missing", file), "put it beside the model file")
+			r.lacksWeights(ruleExternal, path, fmt.Sprintf("weight file %s is missing", file), "put it beside the model file")
 		}
 	}
 	return graph

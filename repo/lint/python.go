@@ -67,7 +67,7 @@ func (r *run) program(path string, all inspections) {
 	described := len(r.written.Input)+len(r.written.Output) > 0
 	switch {
 	case file.Error != "":
-		at(rulePython, file.Error, "correct it; it was read by Python "+all.version)
+		at(rulePython, file.Error+" (read by Python "+all.version+")", "correct it, or name the interpreter of the server with --python")
 	case !file.Class:
 		at(rulePythonClass, "there is no class "+class, "name the model's class "+class)
 	case !file.Execute:

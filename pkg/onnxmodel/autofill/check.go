@@ -73,6 +73,13 @@ func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 	return c.found
 }
 
+// CheckKinds returns a finding if an input or output of the graph is no tensor.
+func CheckKinds(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
+	c := checker{cfg: cfg, graph: graph}
+	_ = c.tensors(slices.Concat(graph.Inputs, graph.Outputs))
+	return c.found
+}
+
 type checker struct {
 	cfg   *pb.ModelConfig
 	graph *onnxmodel.Model
@@ -88,10 +95,21 @@ func (c *checker) add(rule, path, hint, format string, args ...any) {
 func (c *checker) tensors(values []onnxmodel.Value) bool {
 	err := onlyTensors(values)
 	if err != nil {
-		c.add(ruleKind, "", "such a model cannot be served: convert it", "%s", err.Error())
+		c.add(ruleKind, "", kindHint(values), "%s", err.Error())
 		c.found[len(c.found)-1].Code = status.Unsupported
 	}
 	return err == nil
+}
+
+// kindHint returns what to do about inputs or outputs that are no tensors. Sequences of outputs come from
+// the converters of scikit-learn's classifiers, which add the operator ZipMap.
+func kindHint(values []onnxmodel.Value) string {
+	for _, v := range values {
+		if v.Kind == onnxmodel.KindSequence || v.Kind == onnxmodel.KindMap {
+			return `if it comes from ZipMap, convert the model with the option zipmap: False, as in to_onnx(model, X, options={"zipmap": False}) of skl2onnx`
+		}
+	}
+	return "such a model cannot be served: convert it"
 }
 
 func (c *checker) internal() { c.found[len(c.found)-1].Code = status.Internal }
