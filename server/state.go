@@ -69,6 +69,7 @@ func (s *Server) stateReasons() []string {
 // readiness returns the condition of the server for verbose health checks.
 func (s *Server) readiness() readiness.Report {
 	r := s.models.Readiness()
+	r.Warnings = s.guard.Problems()
 	if s.opts.State.From == "" {
 		return r
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -29,12 +30,12 @@ func (t TLS) config(protocols ...string) (*tls.Config, error) {
 		return nil, nil
 	}
 	files := &certificates{TLS: t, protocols: protocols}
-	stamp := files.stamp() // before reading, so that a change meanwhile is read again
+	sums := files.sums() // before reading, so that a change meanwhile is read again
 	first, err := files.read()
 	if err != nil {
 		return nil, err
 	}
-	files.mu.config, files.mu.stamp, files.mu.checked = first, stamp, time.Now()
+	files.mu.config, files.mu.sums, files.mu.checked = first, sums, time.Now()
 	base := first.Clone()
 	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.current(), nil }
 	return base, nil
@@ -47,7 +48,7 @@ type certificates struct {
 	mu        struct {
 		sync.Mutex
 		config  *tls.Config
-		stamp   [3]time.Time
+		sums    [3][sha256.Size]byte
 		checked time.Time
 	}
 }
@@ -59,23 +60,23 @@ func (c *certificates) current() *tls.Config {
 	defer c.mu.Unlock()
 	if now := time.Now(); now.Sub(c.mu.checked) >= certificateAge {
 		c.mu.checked = now
-		if stamp := c.stamp(); stamp != c.mu.stamp {
+		if sums := c.sums(); sums != c.mu.sums {
 			if next, err := c.read(); err == nil {
-				c.mu.config, c.mu.stamp = next, stamp
+				c.mu.config, c.mu.sums = next, sums
 			}
 		}
 	}
 	return c.mu.config
 }
 
-// stamp returns when the files were changed.
-func (c *certificates) stamp() (times [3]time.Time) {
+// sums returns hashes of the contents: a file that is replaced may have the time of the one before.
+func (c *certificates) sums() (sums [3][sha256.Size]byte) {
 	for i, name := range []string{c.Cert, c.Key, c.Root} {
-		if info, err := os.Stat(name); err == nil {
-			times[i] = info.ModTime()
+		if text, err := os.ReadFile(name); err == nil {
+			sums[i] = sha256.Sum256(text)
 		}
 	}
-	return times
+	return sums
 }
 
 // authenticated are the suites of TLS 1.2 with authenticated encryption and forward secrecy. Go

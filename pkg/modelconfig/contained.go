@@ -1,6 +1,7 @@
 package modelconfig
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,10 +31,14 @@ func outside(path string) error {
 }
 
 // contained reports whether a path in dir leads to a file in dir or in the folder of dir, after all
-// links. One that leads nowhere counts as contained: it cannot be read.
+// links. One that leads nowhere, or to something else than a file, counts as contained: it cannot
+// be read.
 func contained(dir, path string) bool {
 	target, err := resolve(path)
 	if err != nil {
+		return true
+	}
+	if info, err := os.Stat(target); err != nil || !info.Mode().IsRegular() {
 		return true
 	}
 	dir, err = filepath.Abs(dir)

@@ -34,9 +34,8 @@ type Guard struct {
 
 	changing sync.Mutex // held while the rules are replaced
 
-	// Used by reloadFiles.
-	stamps  [2]stamp
-	missing [2]int // how often a file was not found, one time after the other
+	files    []*ruleFile // used by reloadFiles
+	problems atomic.Pointer[[]string]
 
 	admitted, unauthenticated, denied, delayed, limited, unrecorded, reloadFailures atomic.Int64
 }

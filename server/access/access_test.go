@@ -170,6 +170,76 @@ func TestReload(t *testing.T) {
 	require.Equal(t, errCredential, ask(), "a session outlives its key")
 }
 
+// TestFilesApplyOnTheirOwn: a key that is revoked while the policy is broken or missing is refused,
+// and a new one is known. What does not apply is reported until it does.
+func TestFilesApplyOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(f *fixture){
+		"broken":  func(f *fixture) { write(t, f.policy, inferA+"x: y\n") },
+		"missing": func(f *fixture) { require.NoError(t, os.Remove(f.policy)) },
+		"a folder": func(f *fixture) {
+			require.NoError(t, os.Remove(f.policy))
+			require.NoError(t, os.Mkdir(f.policy, 0o700))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			revoked, line := makeKey(t, "a")
+			f := newFixture(t, inferA, line)
+			ask := func(key string) *Refusal {
+				_, refusal := f.Begin(t.Context(), Caller{Key: key}, call("a"))
+				return refusal
+			}
+			require.Nil(t, ask(revoked))
+			spoil(f)
+			for range 3 {
+				f.Reload()
+			}
+			require.Nil(t, ask(revoked), "the last good policy stays in force")
+			require.Len(t, f.Problems(), 1)
+			require.Contains(t, f.Problems()[0], f.policy)
+			fresh, line := makeKey(t, "a")
+			write(t, f.keys, line)
+			f.Reload()
+			require.Equal(t, errCredential, ask(revoked))
+			require.Nil(t, ask(fresh))
+			require.Len(t, f.Problems(), 1)
+
+			if name == "a folder" {
+				require.NoError(t, os.Remove(f.policy))
+			}
+			write(t, f.policy, inferA)
+			f.Reload()
+			require.Empty(t, f.Problems())
+			write(t, f.keys, "no key\n")
+			f.Reload()
+			require.Nil(t, ask(fresh), "the last good keys stay in force")
+			require.Len(t, f.Problems(), 1)
+			write(t, f.policy, "rules: []\n")
+			f.Reload()
+			require.Equal(t, errDenied, ask(fresh))
+		})
+	}
+}
+
+// TestSameStamp: a file whose time and size are those of the one before is read all the same.
+func TestSameStamp(t *testing.T) {
+	t.Parallel()
+	old, oldLine := makeKey(t, "a")
+	next, nextLine := makeKey(t, "a")
+	f := newFixture(t, inferA, oldLine)
+	at := time.Unix(1e9, 0)
+	require.NoError(t, os.Chtimes(f.keys, at, at))
+	f.Reload()
+	write(t, f.keys, nextLine)
+	require.NoError(t, os.Chtimes(f.keys, at, at))
+	f.Reload()
+	_, refusal := f.Begin(t.Context(), Caller{Key: old}, call("a"))
+	require.Equal(t, errCredential, refusal)
+	_, refusal = f.Begin(t.Context(), Caller{Key: next}, call("a"))
+	require.Nil(t, refusal)
+}
+
 // silent is a server of keys that answers once and then never.
 type silent struct {
 	keys  []byte

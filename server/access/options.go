@@ -68,9 +68,6 @@ func New(o Options, log *slog.Logger) (*Guard, error) {
 			}
 		}
 	}
-	for i, name := range g.files() {
-		g.stamps[i], _ = stampOf(name)
-	}
 	errs = append(errs, g.loadFiles()...)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

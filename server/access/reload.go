@@ -2,8 +2,10 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -21,18 +23,88 @@ type rules struct {
 	generation uint64
 }
 
-// stamp changes when a file changes.
-type stamp struct {
-	at   time.Time
-	size int64
+// ruleFile is a file of rules. Its content is compared, not its time and size: a file that is
+// replaced by one with the same stamp is a change.
+type ruleFile struct {
+	name, noun string
+	// apply parses the content and returns the change of the rules.
+	apply func(text []byte) (func(*rules), error)
+
+	known   bool // sum is set
+	broken  bool // the content of sum has mistakes
+	sum     [sha256.Size]byte
+	missing int // how often it could not be read, one time after the other
+	// problem is why the last good content is in force instead of the present one; empty: it is not.
+	problem string
 }
 
-func stampOf(name string) (s stamp, err error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return s, err
+// maxRuleFile bounds the files of rules, in bytes.
+const maxRuleFile = 16 << 20
+
+// newFiles returns the files of the options.
+func (g *Guard) newFiles() (files []*ruleFile) {
+	if g.opts.Policy != "" {
+		files = append(files, &ruleFile{name: g.opts.Policy, noun: "access policy", apply: func(text []byte) (func(*rules), error) {
+			p, err := policy.Parse(text)
+			return func(r *rules) { r.policy = p }, err
+		}})
 	}
-	return stamp{info.ModTime(), info.Size()}, nil
+	if g.opts.Keys != "" {
+		files = append(files, &ruleFile{name: g.opts.Keys, noun: "API keys", apply: func(text []byte) (func(*rules), error) {
+			entries, err := apikey.Parse(text)
+			if err != nil {
+				return nil, err
+			}
+			keys := apikey.NewKeys(entries)
+			return func(r *rules) { r.keys = keys }, nil
+		}})
+	}
+	return files
+}
+
+// read returns the change of the rules by the file's content; nil if it is the same as before or
+// has mistakes.
+func (f *ruleFile) read() (change func(*rules), err error) {
+	text, err := readRuleFile(f.name)
+	if err != nil {
+		f.missing++
+		return nil, f.about(err)
+	}
+	f.missing = 0
+	sum := sha256.Sum256(text)
+	if f.known && sum == f.sum {
+		if !f.broken {
+			f.problem = "" // it was missing, and is back
+		}
+		return nil, nil
+	}
+	change, err = f.apply(text)
+	f.known, f.sum, f.broken = true, sum, err != nil
+	if err != nil {
+		return nil, f.about(err)
+	}
+	return change, nil
+}
+
+func (f *ruleFile) about(err error) error { return fmt.Errorf("%s %s: %w", f.noun, f.name, err) }
+
+// readRuleFile reads a file of bounded size.
+func readRuleFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular(): // to open a pipe would wait
+		return nil, errors.New("it is not a file")
+	case info.Size() > maxRuleFile:
+		return nil, fmt.Errorf("it has %d bytes, may have %d", info.Size(), maxRuleFile)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxRuleFile))
 }
 
 // replace changes the rules. Sessions that last prove their identity again.
@@ -49,40 +121,23 @@ func (g *Guard) replace(change func(*rules)) {
 	g.quotas.Use(next.policy)
 }
 
-// files are the files of rules; empty: there is none.
-func (g *Guard) files() [2]string { return [2]string{g.opts.Policy, g.opts.Keys} }
-
-// loadFiles reads the files. Either all are good and the rules are replaced, or the errors
-// list all mistakes and the earlier rules stay.
+// loadFiles reads the files for the first time. The errors list all mistakes.
 func (g *Guard) loadFiles() (errs []error) {
-	var by *policy.Policy
-	var keys *apikey.Keys
+	var first rules
 	if g.opts.Checks() {
-		by = policy.Authenticated()
+		first.policy = policy.Authenticated()
 	}
-	if name := g.opts.Policy; name != "" {
-		text, err := os.ReadFile(name)
-		if err == nil {
-			by, err = policy.Parse(text)
-		}
+	g.files = g.newFiles()
+	for _, f := range g.files {
+		change, err := f.read()
 		if err != nil {
-			errs = append(errs, fmt.Errorf("access policy %s: %w", name, err))
+			errs = append(errs, err)
+			continue
 		}
-	}
-	if name := g.opts.Keys; name != "" {
-		text, err := os.ReadFile(name)
-		var entries []apikey.Entry
-		if err == nil {
-			entries, err = apikey.Parse(text)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("API keys %s: %w", name, err))
-		} else {
-			keys = apikey.NewKeys(entries)
-		}
+		change(&first)
 	}
 	if len(errs) == 0 {
-		g.replace(func(r *rules) { r.policy, r.keys = by, keys })
+		g.replace(func(r *rules) { r.policy, r.keys = first.policy, first.keys })
 	}
 	return errs
 }
@@ -115,37 +170,38 @@ func repeat(ctx context.Context, f func()) {
 	}
 }
 
-// reloadFiles reads the files if one has changed. Files with mistakes change nothing.
+// reloadFiles applies the files that have changed. Each applies on its own: a file with mistakes, or
+// one that is missing, keeps the last good state of its own rules and no others.
 func (g *Guard) reloadFiles() {
-	stamps := g.stamps
-	for i, name := range g.files() {
-		if name == "" {
-			continue
+	var problems []string
+	for _, f := range g.files {
+		change, err := f.read()
+		switch {
+		case change != nil:
+			f.problem = ""
+			g.replace(change)
+			g.log.Info("the rules of access were read again", "file", f.name)
+		case err != nil && f.missing == 0 || f.missing == 2: // missing once: it is being replaced
+			f.problem = err.Error()
+			g.reloadFailures.Add(1)
+			g.log.Error("the rules of access cannot be read; the earlier ones of this file stay in force", "error", err)
 		}
-		at, err := stampOf(name)
-		if err == nil {
-			stamps[i], g.missing[i] = at, 0
-			continue
-		}
-		// A file that is missing for a moment, while it is replaced, is no change.
-		if g.missing[i]++; g.missing[i] == 2 {
-			g.failed(err)
+		if f.problem != "" {
+			problems = append(problems, f.problem)
 		}
 	}
-	if stamps == g.stamps {
-		return
-	}
-	g.stamps = stamps
-	if err := errors.Join(g.loadFiles()...); err != nil {
-		g.failed(err)
-		return
-	}
-	g.log.Info("the rules of access were read again")
+	g.problems.Store(&problems)
 }
 
-func (g *Guard) failed(err error) {
-	g.reloadFailures.Add(1)
-	g.log.Error("the rules of access cannot be read; the earlier ones stay in force", "error", err)
+// Problems returns why files of rules do not apply as they are now: their last good state does.
+func (g *Guard) Problems() []string {
+	if g == nil {
+		return nil
+	}
+	if p := g.problems.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // reloadTokens loads the keys for tokens if they may have changed.

@@ -26,9 +26,11 @@ type Report struct {
 	// Policy is the rule that decides, see Policy.String.
 	Policy string `json:"readiness"`
 	// Reasons say why the server is not ready.
-	Reasons []string  `json:"reasons,omitempty"`
-	Models  []Version `json:"models"`
-	Start   Start     `json:"startup"`
+	Reasons []string `json:"reasons,omitempty"`
+	// Warnings say what is wrong without keeping the server from being ready.
+	Warnings []string  `json:"warnings,omitempty"`
+	Models   []Version `json:"models"`
+	Start    Start     `json:"startup"`
 	// State is the condition of the desired state of the fleet; nil without one.
 	State any `json:"state,omitempty"`
 }

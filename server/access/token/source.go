@@ -41,17 +41,10 @@ type source struct {
 	mu     struct {
 		sync.Mutex
 		tried, fetched time.Time
-		stamp          fileStamp
 		failure        string
 		text           []byte
 	}
 	failures atomic.Int64
-}
-
-// fileStamp changes when a file changes.
-type fileStamp struct {
-	at   time.Time
-	size int64
 }
 
 func newSource(where string, client *http.Client, now func() time.Time) (*source, error) {
@@ -113,7 +106,6 @@ func (s *source) refresh(ctx context.Context) error {
 	s.mu.Lock()
 	due := now.Sub(s.mu.tried) >= refreshPause && now.Sub(s.mu.fetched) >= refreshAge
 	stale := s.remote && s.keys.Load() != nil && now.Sub(s.mu.fetched) > maxStale
-	before := s.mu.stamp
 	s.mu.Unlock()
 	if stale {
 		s.keys.Store(nil)
@@ -122,8 +114,7 @@ func (s *source) refresh(ctx context.Context) error {
 		s.mu.Unlock()
 	}
 	if !s.remote {
-		info, err := os.Stat(s.where)
-		due = err != nil || before != fileStamp{info.ModTime(), info.Size()}
+		due = true // a file is compared by its content
 	}
 	if !due {
 		return nil
@@ -138,16 +129,13 @@ func (s *source) load(ctx context.Context) error {
 	s.mu.Lock()
 	s.mu.tried = now
 	s.mu.Unlock()
-	text, stamp, err := s.read(ctx)
+	text, err := s.read(ctx)
 	var keys set
 	if err == nil {
 		keys, err = parseSet(text)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stamp != (fileStamp{}) {
-		s.mu.stamp = stamp // a broken file is reported once
-	}
 	if err != nil {
 		s.failures.Add(1)
 		if s.mu.failure == err.Error() {
@@ -164,33 +152,34 @@ func (s *source) load(ctx context.Context) error {
 	return nil
 }
 
-func (s *source) read(ctx context.Context) (text []byte, stamp fileStamp, err error) {
+func (s *source) read(ctx context.Context) (text []byte, err error) {
 	if !s.remote {
 		info, err := os.Stat(s.where)
 		if err != nil {
-			return nil, stamp, err
+			return nil, err
 		}
-		stamp = fileStamp{info.ModTime(), info.Size()}
+		if !info.Mode().IsRegular() { // to open a pipe would wait
+			return nil, errors.New("the key set is not a file")
+		}
 		if info.Size() > maxSet {
-			return nil, stamp, fmt.Errorf("the key set has more than %d bytes", maxSet)
+			return nil, fmt.Errorf("the key set has more than %d bytes", maxSet)
 		}
-		text, err = os.ReadFile(s.where)
-		return text, stamp, err
+		return os.ReadFile(s.where)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.where, nil)
 	if err != nil {
-		return nil, stamp, err
+		return nil, err
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return nil, stamp, err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, stamp, fmt.Errorf("the server of the key set answers %s", resp.Status)
+		return nil, fmt.Errorf("the server of the key set answers %s", resp.Status)
 	}
 	text, err = io.ReadAll(io.LimitReader(resp.Body, maxSet+1))
-	return text, stamp, err
+	return text, err
 }
