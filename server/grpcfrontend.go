@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -29,9 +28,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (frontend, error) {
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
 	limits.Regions, limits.Tracer, limits.Logs = s.regions, s.tracer, s.opts.Logs
 	limits.Guard, limits.Data = s.guard, s.opts.Control.Allow
-	if limits.MaxReceiveAll == 0 {
-		limits.MaxReceiveAll = cmp.Or(memoryLimit(rootFS())/2, 16<<30)
-	}
+	limits.Memory = s.requests.budget
 	limits.MaxUnread = int(s.opts.StreamBacklog)
 	if config != nil {
 		limits.Credentials = credentials.NewTLS(config)

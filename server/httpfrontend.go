@@ -41,7 +41,7 @@ func (s *Server) connectionOptions() http1.Options {
 func (s *Server) httpOptions() httpapi.Options {
 	o := &s.opts.HTTP
 	return httpapi.Options{
-		Pool: s.pool, Log: s.opts.Log, MaxInput: o.MaxInput,
+		Pool: s.pool, Memory: s.requests.budget, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
 		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: prometheus.GathererFunc(s.gatherModels), Readiness: s.readiness, State: s,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,

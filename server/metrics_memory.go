@@ -7,6 +7,7 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/backend/python"
+	"triton/server/memory"
 )
 
 // Counters of this server's own memory traffic. They are read at a scrape.
@@ -28,6 +29,37 @@ func memoryCounters(pool *tensor.Pool) []prometheus.Collector {
 		copied("client", func() int64 { _, n := pool.Copied(); return n }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: allocationsName, Help: allocationsHelp}, heapAllocations),
 	}
+}
+
+// requestMemoryMetrics collects the metrics of the memory for requests.
+type requestMemoryMetrics struct{ *memory.Budget }
+
+var (
+	requestLimit = prometheus.NewDesc("triton_request_memory_limit_bytes",
+		"Memory that requests and their replies may use, in bytes", nil, nil)
+	requestUsed = prometheus.NewDesc("triton_request_memory_used_bytes",
+		"Memory that requests and their replies use, in bytes, by kind", []string{"kind"}, nil)
+	requestRefused = prometheus.NewDesc("triton_request_memory_refused_total",
+		"Number of times that memory was refused to a request, by kind", []string{"kind"}, nil)
+	streamsCancelled = prometheus.NewDesc("triton_request_memory_streams_cancelled_total",
+		"Number of streams that were cancelled because their clients did not read and the memory was short", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (requestMemoryMetrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{requestLimit, requestUsed, requestRefused, streamsCancelled} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m requestMemoryMetrics) Collect(to chan<- prometheus.Metric) {
+	to <- prometheus.MustNewConstMetric(requestLimit, prometheus.GaugeValue, float64(m.Limit()))
+	for _, k := range memory.Kinds {
+		to <- prometheus.MustNewConstMetric(requestUsed, prometheus.GaugeValue, float64(m.Used(k)), k.String())
+		to <- prometheus.MustNewConstMetric(requestRefused, prometheus.CounterValue, float64(m.Refused(k)), k.String())
+	}
+	to <- prometheus.MustNewConstMetric(streamsCancelled, prometheus.CounterValue, float64(m.Cancelled()))
 }
 
 // Gauges of the memory that the processes of Python models share with this server. Triton has

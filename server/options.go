@@ -62,6 +62,12 @@ type Options struct {
 	// gRPC, holds for a client that does not read them. Above it the request is
 	// cancelled.
 	StreamBacklog int64
+	// RequestMemory limits the memory that requests and their replies may use, in bytes. 0 is half
+	// of what the models and the program leave of the memory of the machine or the control group.
+	RequestMemory int64
+	// LimitHeap lets the server set the memory limit of the Go runtime, which is one for the
+	// process, so that garbage stays within the memory that is left.
+	LimitHeap bool
 	// MinComputeCapability is the compute capability that a GPU must have to be
 	// used.
 	MinComputeCapability float64

@@ -16,12 +16,14 @@ import (
 	"triton/server/access"
 	"triton/server/backend/isolated"
 	"triton/server/backend/metric"
+	"triton/server/backend/python"
 	"triton/server/cache"
 	"triton/server/capi"
 	"triton/server/connlimit"
 	"triton/server/fleet"
 	"triton/server/infer"
 	"triton/server/loadphase"
+	"triton/server/memory"
 	"triton/server/model"
 	"triton/server/repository"
 	"triton/server/repository/agents"
@@ -32,9 +34,11 @@ import (
 
 // Server is one inference server.
 type Server struct {
-	opts   Options
-	pool   *tensor.Pool
-	models *repository.Repository
+	opts Options
+	pool *tensor.Pool
+	// requests is the memory for requests.
+	requests *requestMemory
+	models   *repository.Repository
 	// traffic is models with the traffic rules.
 	traffic *traffic.Service
 	remote  *remotes
@@ -100,11 +104,16 @@ func New(o Options) (*Server, error) {
 	if o.Metrics.Address == "" {
 		o.Metrics.Address = o.metricsAddress()
 	}
+	requests := newRequestMemory(&o)
 	if o.Pool == nil {
-		o.Pool = newPool(o)
+		o.Pool = newPool(o, requests.budget.Pools())
+	}
+	if b, ok := o.Backends[python.Name].(*python.Backend); ok {
+		b.SetAccount(requests.budget.Pools())
 	}
 	s := &Server{
-		opts: o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
+		requests: requests,
+		opts:     o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
 		registry: prometheus.NewRegistry(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
 	}
 	s.modelMetrics = metric.New(s.kindTaken)
@@ -122,6 +131,7 @@ func New(o Options) (*Server, error) {
 	s.remote = &remotes{opts: &s.opts}
 	s.isolation = isolated.New(isolated.Options{
 		Program: o.Isolation.Program, Pool: s.pool, Environ: o.Isolation.Environ, MemoryLimit: o.Isolation.MemoryLimit,
+		Account: requests.budget.Pools(),
 	})
 	s.models = repository.New(repository.Options{
 		Options: model.Options{
@@ -151,6 +161,9 @@ func New(o Options) (*Server, error) {
 
 // Service returns the service that frontends call, for callers in the same process.
 func (s *Server) Service() infer.Service { return s.service }
+
+// RequestMemory returns the memory for requests.
+func (s *Server) RequestMemory() *memory.Budget { return s.requests.budget }
 
 // Regions returns the shared memory that clients register, for callers in the same process.
 func (s *Server) Regions() *shm.Manager { return s.regions }
@@ -203,6 +216,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return s.stop(nil)
 	}
+	defer s.watchMemory()()
 	err = s.openTracer()
 	if err == nil && !s.opts.ServeWhileLoading {
 		err = s.applyState(ctx)

@@ -59,6 +59,17 @@ func (c *Classes) Of(t *Tensor, k int, batched bool, labels []string) (*Tensor, 
 	}, nil
 }
 
+// ClassesSize returns an upper bound, in bytes, for the memory of the k top classes of a tensor,
+// without long labels.
+func (t *Tensor) ClassesSize(k int) int {
+	const each = 128 // bytes of a class, while the list grows
+	n := t.Data.Len() / max(t.DataType.Size(), 1)
+	if len(t.Shape) > 0 && t.Shape[0] > 0 && int64(n)/t.Shape[0] > int64(k) {
+		n = int(t.Shape[0]) * k
+	}
+	return n*each + t.Data.Len()
+}
+
 // top returns the indices of the k largest of n values. Among equal values the
 // lower index comes first.
 func (c *Classes) top(d tensor.DataType, data []byte, n, k int) []int32 {

@@ -48,7 +48,7 @@ func (s RegionSlice) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 	defer lent.Release()
 	b, err := pool.TryGet(m.N)
 	if err != nil {
-		return status.New(status.Unavailable, "no memory for the strings of input '%s': %w", t.Name, err)
+		return status.Wrap(err, status.Unavailable, "no memory for the strings of input '%s': %w", t.Name, err)
 	}
 	t.Data = tensor.NewData(b)
 	if err := tensor.CopyShared(b.Bytes(), &lent); err != nil {
@@ -62,7 +62,7 @@ func (s RegionSlice) Lend(t *Tensor, rs Regions, pool *tensor.Pool) error {
 func (s RegionSlice) fetch(t *Tensor, m tensor.Segment, from tensor.Device, pool *tensor.Pool) error {
 	b, err := pool.TryGet(m.N)
 	if err != nil {
-		return status.New(status.Unavailable, "no memory for input '%s': %w", t.Name, err)
+		return status.Wrap(err, status.Unavailable, "no memory for input '%s': %w", t.Name, err)
 	}
 	t.Data = tensor.NewData(b)
 	if err := from.Read(b.Bytes(), uint64(m.Off)); err != nil {

@@ -99,6 +99,17 @@ func New(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Msg: err.Error(), Cause: errors.Unwrap(err)}
 }
 
+// Wrap is New for an error that err causes: it has the code and RetryAfter of err if err has a
+// client-visible error in its chain.
+func Wrap(err error, c Code, format string, args ...any) *Error {
+	e := New(c, format, args...)
+	if of := (*Error)(nil); errors.As(err, &of) {
+		e.Code, e.RetryAfter = of.Code, of.RetryAfter
+	}
+	e.Cause = err
+	return e
+}
+
 // From returns the client-visible error in err's chain. Any other error becomes
 // Internal with its own text. From(nil) is nil.
 func From(err error) *Error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -127,6 +128,14 @@ func (m *Memfd) Unmap(at Mapping) {
 		// It worked when the file was made, and the range is within it.
 		_ = punch(int(m.file.Fd()), at.Offset, n)
 	}
+}
+
+func (m *Memfd) discard(b []byte, of *Mapping) bool {
+	if of == nil {
+		return discardMemory(b)
+	}
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(of.Bytes)))
+	return punch(int(m.file.Fd()), of.Offset+int64(at), int64(len(b))) == nil
 }
 
 // Location returns the zero Location, the memory of the processor.

@@ -24,10 +24,12 @@ const (
 type Pool struct {
 	source      Source
 	refuse      func(n int) error
+	account     Account
 	classes     [classes]class
 	outstanding atomic.Int64
 	bytes       atomic.Int64 // mapped
 	kept        atomic.Int64 // the part of bytes in whole mappings that wait for reuse
+	discarded   atomic.Int64 // the part of bytes without memory, see Trim
 	structs     sync.Pool    // *Buffer
 	copied      copied
 }
@@ -35,7 +37,8 @@ type Pool struct {
 type class struct {
 	mu struct {
 		sync.Mutex
-		free []piece
+		free  []piece
+		dirty int // pieces of free that are not discarded
 	}
 }
 
@@ -43,6 +46,21 @@ type class struct {
 type piece struct {
 	mem     []byte
 	mapping *Mapping // the mapping with the piece; nil for private memory
+	// discarded reports that the system holds no memory for the piece until it is written to.
+	discarded bool
+}
+
+// Account counts the memory that the buffers of pools occupy. It is safe for concurrent use.
+type Account interface {
+	// Take counts n bytes before they are handed out. An error refuses the buffer.
+	Take(n int) error
+	// Return ends what Take or Add has counted.
+	Return(n int)
+	// Add counts n bytes that are in use already.
+	Add(n int)
+	// Limit is the maximum of all bytes in use, 0 for none. Pools that exceed it with free
+	// memory give that back to the system.
+	Limit() int64
 }
 
 // PoolOptions configure a pool.
@@ -52,6 +70,8 @@ type PoolOptions struct {
 	// Refuse is called before n bytes are handed out. An error refuses the
 	// request. Tests use it to simulate a lack of memory.
 	Refuse func(n int) error
+	// Account counts the memory in use; nil: nothing does.
+	Account Account
 }
 
 // NewPool returns an empty pool over private memory.
@@ -62,8 +82,11 @@ func NewPoolOf(o PoolOptions) *Pool {
 	if o.Source == nil {
 		o.Source = Anonymous{}
 	}
-	return &Pool{source: o.Source, refuse: o.Refuse}
+	return &Pool{source: o.Source, refuse: o.Refuse, account: o.Account}
 }
+
+// SetAccount sets the account of a pool that has handed out nothing yet.
+func (p *Pool) SetAccount(a Account) { p.account = a }
 
 // Get is TryGet for tests: it panics if there is no memory. The contents are undefined.
 func (p *Pool) Get(n int) *Buffer {
@@ -110,26 +133,27 @@ func (p *Pool) get(n, at int) (b *Buffer, fresh bool, err error) {
 		}
 	}
 	front := leadingPad(at)
+	if p.account != nil {
+		if err := p.account.Take(occupied(front + n)); err != nil {
+			return nil, false, err
+		}
+	}
 	m, c, fresh, err := p.take(front + n)
 	if err != nil {
+		if p.account != nil {
+			p.account.Return(occupied(front + n))
+		}
 		return nil, false, err
 	}
 	return p.buffer(m, c, front, n), fresh, nil
 }
 
-// GetKept is TryGetAligned restricted to memory that waits for reuse, which is cheap. It
-// returns nil if there is none of that size.
-func (p *Pool) GetKept(n, at int) *Buffer {
-	front := leadingPad(at)
-	c := classOf(front + n)
-	if c < 0 || p.refuse != nil && p.refuse(n) != nil {
-		return nil
+// occupied returns the size of the memory of a buffer of n bytes.
+func occupied(n int) int {
+	if c := classOf(n); c >= 0 {
+		return 1 << (int(c) + minClassBits)
 	}
-	m := p.reuse(c)
-	if m.mem == nil {
-		return nil
-	}
-	return p.buffer(m, c, front, n)
+	return n
 }
 
 // leadingPad returns how many bytes to skip so that the byte `at` is aligned.
@@ -176,10 +200,11 @@ func (p *Pool) take(n int) (m piece, c int8, fresh bool, err error) {
 	cl := &p.classes[c]
 	cl.mu.Lock()
 	for off := size; off < slabBytes; off += size {
-		cl.mu.free = append(cl.mu.free, piece{m.mem[off : off+size : off+size], m.mapping})
+		cl.mu.free = append(cl.mu.free, piece{mem: m.mem[off : off+size : off+size], mapping: m.mapping})
+		cl.mu.dirty++
 	}
 	cl.mu.Unlock()
-	return piece{m.mem[:size:size], m.mapping}, c, true, nil
+	return piece{mem: m.mem[:size:size], mapping: m.mapping}, c, true, nil
 }
 
 // reuse returns memory that was freed before; a piece without mem if there is none.
@@ -193,7 +218,14 @@ func (p *Pool) reuse(c int8) piece {
 	}
 	m := cl.mu.free[k-1]
 	cl.mu.free = cl.mu.free[:k-1]
+	if !m.discarded {
+		cl.mu.dirty--
+	}
 	cl.mu.Unlock()
+	if m.discarded {
+		m.discarded = false
+		p.discarded.Add(-int64(cap(m.mem)))
+	}
 	if cap(m.mem) >= slabBytes {
 		p.kept.Add(-int64(cap(m.mem)))
 	}
@@ -205,13 +237,22 @@ func (p *Pool) reuse(c int8) piece {
 // and its pieces are mixed.
 const keepBytes = 256 << 20
 
-// Free is called by the last Release of a buffer and keeps its memory or unmaps it.
+// Free is called by the last Release of a buffer.
 func (p *Pool) Free(b *Buffer) {
 	m, c := b.whole, b.class
 	invariant.Poison(m.mem)
 	b.data, b.whole, b.owner = nil, piece{}, nil
 	p.structs.Put(b)
+	n := cap(m.mem)
+	p.keep(m, c)
 	p.outstanding.Add(-1)
+	if p.account != nil {
+		p.account.Return(n)
+	}
+}
+
+// keep keeps memory for reuse or unmaps it.
+func (p *Pool) keep(m piece, c int8) {
 	if c < 0 {
 		p.unmapping(m)
 		return
@@ -224,10 +265,16 @@ func (p *Pool) Free(b *Buffer) {
 	cl := &p.classes[c]
 	cl.mu.Lock()
 	cl.mu.free = append(cl.mu.free, m)
+	cl.mu.dirty++
 	cl.mu.Unlock()
 }
 
 func (p *Pool) mapping(n int) (piece, error) {
+	if p.account != nil {
+		if limit := p.account.Limit(); limit > 0 && p.Resident()+int64(n) > limit {
+			p.Trim()
+		}
+	}
 	m, err := p.source.Map(n)
 	if err != nil {
 		return piece{}, err
@@ -248,6 +295,18 @@ func (p *Pool) unmapping(m piece) {
 		return
 	}
 	p.source.Unmap(Mapping{Bytes: m.mem})
+}
+
+// Count adds n bytes, which may be negative, of memory that a backend has allocated for tensors to
+// what the pool's account counts.
+func (p *Pool) Count(n int) {
+	switch {
+	case p == nil || p.account == nil:
+	case n >= 0:
+		p.account.Add(n)
+	default:
+		p.account.Return(-n)
+	}
 }
 
 // Location returns the location of the pool's memory.
@@ -275,6 +334,9 @@ func (p *Pool) Holds(b *Buffer) int {
 // Outstanding returns the number of buffers that are not released; 0 at the end of
 // every test.
 func (p *Pool) Outstanding() int64 { return p.outstanding.Load() }
+
+// Resident returns the part of Bytes that the system holds memory for, at most.
+func (p *Pool) Resident() int64 { return p.bytes.Load() - p.discarded.Load() }
 
 // Bytes returns the mapped memory in bytes, in use or kept.
 func (p *Pool) Bytes() int64 { return p.bytes.Load() }

@@ -35,5 +35,7 @@ func (Anonymous) Map(n int) (Mapping, error) {
 // Unmap unmaps it.
 func (Anonymous) Unmap(m Mapping) { unmapMemory(m.Bytes) }
 
+func (Anonymous) discard(b []byte, _ *Mapping) bool { return discardMemory(b) }
+
 // Location returns the zero Location, the memory of the processor.
 func (Anonymous) Location() Location { return Location{} }

@@ -246,3 +246,28 @@ func BenchmarkPool(b *testing.B) {
 		p.Get(4096).Release()
 	}
 }
+
+// TestTrimDiscardsSlabs: free pieces of slabs hold no memory after Trim, and can be used again.
+func TestTrimDiscardsSlabs(t *testing.T) {
+	t.Parallel()
+	p := tensor.NewPool()
+	var all []*tensor.Buffer
+	for range 32 {
+		b := p.Get(64 << 10)
+		b.Bytes()[0] = 1
+		all = append(all, b)
+	}
+	require.EqualValues(t, 2<<20, p.Resident())
+	for _, b := range all[1:] {
+		b.Release()
+	}
+	p.Trim()
+	p.Trim()
+	require.EqualValues(t, 64<<10, p.Resident(), "the piece in use")
+	require.EqualValues(t, 2<<20, p.Bytes())
+	b := p.Get(64 << 10)
+	require.EqualValues(t, 128<<10, p.Resident())
+	b.Release()
+	all[0].Release()
+	require.EqualValues(t, 128<<10, p.Resident())
+}

@@ -68,7 +68,7 @@ func (g *Gather) Collect(b *infer.Batch) error {
 func (g *Gather) copy(b *infer.Batch) error {
 	copies, err := g.pool.TryGet(g.need) // may fail: need can exceed the bytes that clients sent
 	if err != nil {
-		return status.New(status.Internal, "no memory for the inputs of a batch: %w", err)
+		return status.Wrap(err, status.Internal, "no memory for the inputs of a batch: %w", err)
 	}
 	g.copies = copies
 	mem := copies.Bytes()

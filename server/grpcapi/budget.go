@@ -14,76 +14,47 @@ import (
 
 	"triton/server/access/policy"
 	"triton/server/connlimit"
+	"triton/server/memory"
 )
 
-// budget limits the memory of received messages, in bytes. A message is charged while
-// it is read and until its call has ended, so requests that wait for their model count.
-type budget struct {
-	limit int64 // 0: unlimited
+// connBudget limits the memory of the messages of one connection. A message is charged while it is
+// read and until its call has ended, so requests that wait for their model count, to the connection
+// and to the memory for requests. The budget is stored as the AuthInfo of the connection, because
+// gRPC keeps no other data of a server for a connection.
+type connBudget struct {
+	credentials.AuthInfo
+	limit int64 // bytes; 0: only requests limits them
 	used  atomic.Int64
+	// reserved are bytes of contents that arrive, see messageReader.reserve.
+	reserved atomic.Int64
+	memory   *memory.Budget
+	pace     pace
+	peer     *policy.Principal // who the connection proves; nil: nobody
+	use      *connlimit.Conn   // counts the calls in flight; may be nil
 }
 
 // take reports whether n more bytes fit, and charges them if they do.
-func (b *budget) take(n int) bool {
-	if b.limit == 0 {
-		b.used.Add(int64(n))
+func (a *connBudget) take(n int) bool {
+	if a.limit == 0 {
+		a.used.Add(int64(n))
 		return true
 	}
 	for {
-		used := b.used.Load()
-		if int64(n) > b.limit-used {
+		used := a.used.Load()
+		if int64(n) > a.limit-used {
 			return false
 		}
-		if b.used.CompareAndSwap(used, used+int64(n)) {
+		if a.used.CompareAndSwap(used, used+int64(n)) {
 			return true
 		}
 	}
-}
-
-func (b *budget) release(n int) { b.used.Add(-int64(n)) }
-
-// connBudget is the budget of one connection within the budget of the server. It is stored
-// as the AuthInfo of the connection, because gRPC keeps no other data of a server for a
-// connection.
-type connBudget struct {
-	credentials.AuthInfo
-	conn   budget
-	server *budget
-	pace   pace
-	ahead  ahead
-	peer   *policy.Principal // who the connection proves; nil: nobody
-	use    *connlimit.Conn   // counts the calls in flight; may be nil
-}
-
-// take charges n bytes to the connection and to the server. The error is the status of
-// the call.
-func (a *connBudget) take(n int) error {
-	if !a.conn.take(n) {
-		return overBudget("connection", a.conn.limit, "--grpc-max-connection-receive-size")
-	}
-	if !a.server.take(n) {
-		a.conn.release(n)
-		return overBudget("server", a.server.limit, "--grpc-max-receive-size")
-	}
-	return nil
-}
-
-func (a *connBudget) release(n int) {
-	a.conn.release(n)
-	a.server.release(n)
-}
-
-func overBudget(whose string, limit int64, flag string) error {
-	return grpcstatus.Errorf(codes.ResourceExhausted,
-		"no memory for this message: the messages in flight of the %s may take %d bytes (%s)", whose, limit, flag)
 }
 
 // budgetCredentials makes the budget of each connection. It wraps the transport credentials.
 type budgetCredentials struct {
 	credentials.TransportCredentials
 	connection int64 // limit for each
-	server     *budget
-	ahead      *budget // of the server
+	memory     *memory.Budget
 	log        *slog.Logger
 	guarded    bool
 }
@@ -93,10 +64,7 @@ func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &budgetCredentials{
-		inner, o.MaxReceiveConn, &budget{limit: o.MaxReceiveAll}, &budget{limit: lower(o.MaxReceiveAll, maxAheadAll)},
-		o.Log, o.Guard != nil,
-	}
+	return &budgetCredentials{inner, o.MaxReceiveConn, o.Memory, o.Log, o.Guard != nil}
 }
 
 // ServerHandshake is called once for each connection.
@@ -113,16 +81,12 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 	if counted, ok := raw.(interface{ Use() *connlimit.Conn }); ok {
 		use = counted.Use()
 	}
-	return conn, &connBudget{
-		AuthInfo: info, conn: budget{limit: a.connection}, server: a.server, peer: who, use: use,
-		pace:  pace{conn: raw, log: a.log},
-		ahead: ahead{conn: budget{limit: lower(a.connection, maxAheadConn)}, server: a.ahead},
-	}, nil
+	return conn, &connBudget{AuthInfo: info, limit: a.connection, memory: a.memory, peer: who, use: use, pace: pace{conn: raw, log: a.log}}, nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (a *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.server, a.ahead, a.log, a.guarded}
+	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.memory, a.log, a.guarded}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with
@@ -133,7 +97,7 @@ func connBudgetOf(ctx context.Context) *connBudget {
 			return a
 		}
 	}
-	return &connBudget{server: &budget{}, ahead: ahead{server: &budget{}}}
+	return &connBudget{}
 }
 
 // useOf returns what counts the calls in flight of a call's connection; nil: nothing does.
@@ -146,30 +110,59 @@ func useOf(ctx context.Context) *connlimit.Conn {
 	return nil
 }
 
-// charge counts the bytes that one message has taken from the budget of its connection.
+// charge counts the bytes of one message.
 type charge struct {
-	budget *connBudget
-	bytes  int
+	conn     *connBudget
+	memory   memory.Charge
+	received int // bytes charged to the connection
 }
 
-// Take charges n more bytes.
+func newCharge(conn *connBudget) charge {
+	return charge{conn: conn, memory: conn.memory.NewCharge(memory.Messages)}
+}
+
+// Take charges n more bytes. The error is the status of the call.
 func (c *charge) Take(n int) error {
-	if err := c.budget.take(n); err != nil {
+	if err := c.receive(n); err != nil {
 		return err
 	}
-	c.bytes += n
+	if err := c.memory.Take(n); err != nil {
+		c.conn.used.Add(-int64(n))
+		c.received -= n
+		return statusError(err)
+	}
 	return nil
 }
 
-// release returns n bytes.
+// receive charges bytes whose memory is charged elsewhere.
+func (c *charge) receive(n int) error {
+	if !c.conn.take(n) {
+		return grpcstatus.Errorf(codes.ResourceExhausted,
+			"no memory for this message: the messages in flight of the connection may take %d bytes (--grpc-max-connection-receive-size)", c.conn.limit)
+	}
+	c.received += n
+	return nil
+}
+
+// release returns n bytes that Take has charged.
 func (c *charge) release(n int) {
-	c.budget.release(n)
-	c.bytes -= n
+	c.memory.Return(n)
+	c.conn.used.Add(-int64(n))
+	c.received -= n
 }
 
 // end returns all bytes.
 func (c *charge) end() {
-	if c.bytes > 0 {
-		c.release(c.bytes)
+	c.memory.End()
+	if c.received > 0 {
+		c.conn.used.Add(-int64(c.received))
+		c.received = 0
 	}
+}
+
+// move returns the charge, and leaves an empty one.
+func (c *charge) move() charge {
+	moved := *c
+	*c = newCharge(c.conn)
+	return moved
 }

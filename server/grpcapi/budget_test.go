@@ -9,7 +9,7 @@ import (
 // from others, not even for a moment.
 func TestBudgetRefusesOnlyWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
-	b := &budget{limit: 1000}
+	b := &connBudget{limit: 1000}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -28,7 +28,7 @@ func TestBudgetRefusesOnlyWhatDoesNotFit(t *testing.T) {
 	refused := 0
 	for range 500_000 {
 		if b.take(1) {
-			b.release(1)
+			b.used.Add(-1)
 		} else {
 			refused++
 		}

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/encoding/gzip" // registers itself
 
 	"triton/pkg/deflate" // registers itself
+	"triton/server/infer"
+	"triton/server/memory"
 )
 
 // algorithm returns the algorithm that gRPC's C++ library, and so Triton, uses for a
@@ -26,6 +28,14 @@ func (c Compression) algorithm(accepted []string) string {
 		}
 	}
 	return name
+}
+
+// chargeCompressed charges the memory that a response takes while it is compressed.
+func (o *Options) chargeCompressed(resp *infer.Response, replied *memory.Charge) error {
+	if o.Compression == CompressNone {
+		return nil
+	}
+	return replied.Take(resp.Size())
 }
 
 // compress sets the compression of a call's responses. By default gRPC would compress

@@ -21,9 +21,10 @@ const (
 	// minContents is the size from which contents are copied while they arrive. Frames of smaller
 	// ones stay in the cache as long as they are needed.
 	minContents = 512 << 10
-	// maxContents limits the memory that one message reserves for bytes that have not arrived. It is
-	// charged, and touched, only as they do.
+	// maxContents limits the memory that one message reserves for bytes that have not arrived.
 	maxContents = 64 << 20
+	// maxReserved limits what the messages of one connection reserve. Others are collected in frames.
+	maxReserved = 2 * maxContents
 	// chunk is how much is read before it is copied.
 	chunk = 8 * frameSize
 	// fastBytes is the number of bytes per second below which whole steps are read before they
@@ -86,34 +87,34 @@ func (in *messageReader) readContents(n int) error {
 	in.arrived.Buffer = b
 	here := copyFrom(b.Bytes(), in.data, a.Contents)
 	in.data = cut(in.data, a.Contents)
-	in.unreserve(here)
 	if err := in.fill(b.Bytes()[here:]); err != nil {
 		return err
 	}
+	in.unreserve()
 	in.arrived.Frame = len(in.data)
 	in.data = append(in.data, rpc.Lend(b))
 	return in.read(n - (a.Size - here))
 }
 
-// reserve returns memory for the contents; nil if there is none, or if too much is reserved.
+// reserve returns memory for the contents; nil if there is none, or if too much is reserved for the
+// connection.
 func (in *messageReader) reserve(a rpc.Arriving) *tensor.Buffer {
-	limits := &in.charge.budget.ahead
-	if !limits.reserve(a.Size) {
+	in.reserved = a.Size
+	if in.charge.conn.reserved.Add(int64(a.Size)) > maxReserved {
+		in.unreserve()
 		return nil
 	}
 	b := in.contents.memoryFor(a)
 	if b == nil {
-		limits.release(a.Size)
-		return nil
+		in.unreserve()
 	}
-	in.reserved = a.Size
 	return b
 }
 
-// unreserve ends the reservation of n bytes.
-func (in *messageReader) unreserve(n int) {
-	in.charge.budget.ahead.release(n)
-	in.reserved -= n
+// unreserve ends the reservation: the contents have arrived, or will not.
+func (in *messageReader) unreserve() {
+	in.charge.conn.reserved.Add(-int64(in.reserved))
+	in.reserved = 0
 }
 
 // fill reads len(b) bytes, in steps as read does.
@@ -141,11 +142,10 @@ func (in *messageReader) fill(b []byte) error {
 
 // copyStep reads len(b) bytes that are charged at once, some of them at a time.
 func (in *messageReader) copyStep(b []byte, read int) error {
-	if err := in.charge.Take(len(b)); err != nil {
+	if err := in.charge.receive(len(b)); err != nil { // the pool of the memory counts it
 		return err
 	}
-	in.unreserve(len(b))
-	pace := &in.charge.budget.pace
+	pace := &in.charge.conn.pace
 	begun := pace.begin()
 	defer func() { pace.end(begun) }()
 	for len(b) > 0 {

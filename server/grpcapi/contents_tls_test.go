@@ -16,6 +16,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/grpcapi"
+	"triton/server/memory"
 )
 
 // Large contents of many calls on one connection arrive at the same time, with and without TLS: each in
@@ -68,12 +69,12 @@ func TestLargeContentsOfManyCalls(t *testing.T) {
 func TestLargeContentsWithinTheLimitOfTheServer(t *testing.T) {
 	t.Parallel()
 	core := newTaker()
-	conn := serve(t, core, core.stub, func(o *grpcapi.Options) { o.MaxReceiveAll = 6 << 20 }, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
+	conn := serve(t, core, core.stub, func(o *grpcapi.Options) { o.Memory = memory.New(6 << 20) }, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
 	client := inferencepb.NewGRPCInferenceServiceClient(conn)
 	for range 3 {
 		_, err := client.ModelInfer(t.Context(), bytesRequest("echo", 16<<20))
 		require.Equal(t, codes.ResourceExhausted, grpcstatus.Code(err))
-		require.ErrorContains(t, err, "--grpc-max-receive-size")
+		require.ErrorContains(t, err, "--request-memory-budget")
 		_, err = client.ModelInfer(t.Context(), bytesRequest("echo", 3<<20))
 		require.NoError(t, err)
 	}

@@ -24,7 +24,7 @@ func (in *messageReader) decompress() error {
 		in.free()
 		return grpcstatus.Error(codes.Internal, "grpc: compressed flag set with identity or empty encoding")
 	}
-	packed, taken := in.data, in.charge.bytes
+	packed, taken := in.data, in.charge.memory.Bytes()
 	in.data = nil
 	err := in.inflate(encoding.GetCompressor(name), packed) // not nil, as gRPC refuses unknown compressors
 	packed.Free()

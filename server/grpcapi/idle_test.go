@@ -38,7 +38,7 @@ func idleConn(t *testing.T, addr string) net.Conn {
 }
 
 // memory returns the size of the heap and the stacks.
-func memory() int64 {
+func memoryInUse() int64 {
 	runtime.GC()
 	runtime.GC() // what pools held
 	var m runtime.MemStats
@@ -61,7 +61,7 @@ func TestIdleStreams(t *testing.T) { // not parallel: it measures the memory
 		require.NoError(t, err)
 	}
 	call()
-	before := memory()
+	before := memoryInUse()
 	conns := make([]net.Conn, 0, n)
 	defer func() {
 		for _, c := range conns {
@@ -72,7 +72,7 @@ func TestIdleStreams(t *testing.T) { // not parallel: it measures the memory
 		conns = append(conns, idleConn(t, addr))
 	}
 	call()
-	each := (memory() - before) / n
+	each := (memoryInUse() - before) / n
 	t.Logf("%d bytes for each connection with a stream, its client's among them", each)
 	require.Less(t, each, int64(64<<10))
 }

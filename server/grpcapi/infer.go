@@ -17,6 +17,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/access"
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 // incoming is the state for reading the messages of a call.
@@ -213,10 +214,15 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	}
 	t.Answered(r.Times.Answered)
 	defer resp.Release()
-	if err := classify(m, r, resp); err != nil {
+	replied := s.opts.Memory.NewCharge(memory.Replies)
+	defer replied.End()
+	if err := classify(m, r, resp, &replied); err != nil {
 		return statusError(err)
 	}
 	if err := checkSize(resp, 0); err != nil {
+		return statusError(err)
+	}
+	if err := s.opts.chargeCompressed(resp, &replied); err != nil {
 		return statusError(err)
 	}
 	sleep(s.opts.Delays.ResponseCompletion)
@@ -278,5 +284,8 @@ func statusError(err error) error {
 		return refused(r)
 	}
 	e := status.From(err)
+	if memory.Exhausted(e) {
+		return retryLater(codes.ResourceExhausted, e.Msg, e.RetryAfter)
+	}
 	return retryLater(e.Code.GRPC(), e.Msg, e.RetryAfter)
 }

@@ -16,10 +16,12 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/nonblock"
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 // transport is the stream below a call. grpc.ServerStream reads whole messages only: a
@@ -59,7 +61,7 @@ type messageReader struct {
 	// contents finds the memory for large raw contents; nil: they stay in frames.
 	contents contentsMemory
 	arrived  rpc.Arrived // the contents in it, as a frame of data
-	reserved int         // bytes of the contents that have not been charged
+	reserved int         // bytes of the contents, until all have arrived
 }
 
 // begin prepares the reader for a call.
@@ -69,7 +71,7 @@ func (in *messageReader) begin(ctx context.Context, limit int) error {
 		return grpcstatus.Error(codes.Internal, "internal error: this version of gRPC does not let messages be read within limits")
 	}
 	in.from, in.limit = from, limit
-	in.charge = charge{budget: connBudgetOf(ctx)}
+	in.charge = newCharge(connBudgetOf(ctx))
 	return nil
 }
 
@@ -85,6 +87,9 @@ func (in *messageReader) next() error {
 	length := int(binary.BigEndian.Uint32(in.header[1:]))
 	if length > in.limit {
 		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
+	}
+	if err := in.charge.conn.memory.Fits(memory.Messages, length); err != nil {
+		return statusError(err)
 	}
 	read := in.read
 	if in.contents != nil && in.header[0] == 0 && length >= minContents+firstStep {
@@ -150,7 +155,7 @@ func (in *messageReader) step(n int) error {
 	if err := in.charge.Take(n); err != nil {
 		return err
 	}
-	pace := &in.charge.budget.pace
+	pace := &in.charge.conn.pace
 	begun := pace.begin()
 	frames, err := in.from.Read(n)
 	pace.end(begun)
@@ -190,7 +195,7 @@ func overhead(frames mem.BufferSlice) int {
 
 // expectEnd returns an error if a second message follows.
 func (in *messageReader) expectEnd() error {
-	pace := &in.charge.budget.pace
+	pace := &in.charge.conn.pace
 	begun := pace.begin()
 	err := in.from.ReadMessageHeader(in.header[:])
 	pace.end(begun)
@@ -210,7 +215,7 @@ const keepFrames = 128
 // free releases the frames that have not been retained.
 func (in *messageReader) free() {
 	if in.arrived.Buffer != nil {
-		in.unreserve(in.reserved) // the message has not arrived in full
+		in.unreserve()
 		in.arrived.Buffer.Release()
 		in.arrived = rpc.Arrived{}
 	}
@@ -246,6 +251,9 @@ func (in *messageReader) unmarshal(v any) error {
 // decode reads data into a generated message.
 func (in *messageReader) decode(v any) error {
 	defer in.free()
+	if err := in.charge.Take(in.decodedSize(v)); err != nil {
+		return err
+	}
 	if err := encoding.GetCodecV2(protocodec.Name).Unmarshal(in.data, v); err != nil {
 		return grpcstatus.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
 	}
@@ -253,6 +261,23 @@ func (in *messageReader) decode(v any) error {
 		return checkNames(m)
 	}
 	return nil
+}
+
+// A generated message takes more memory than its bytes: a list or a map of nothing takes two bytes an
+// element on the wire.
+const (
+	perByte  = 48  // bytes of memory for each byte of a message that may be all elements
+	perEntry = 512 // bytes of memory for each parameter of a load
+)
+
+// decodedSize returns an upper bound for the memory of the message that data becomes.
+func (in *messageReader) decodedSize(v any) int {
+	n := in.data.Len()
+	if _, ok := v.(*inferencepb.RepositoryModelLoadRequest); ok { // has whole files in it
+		const parametersField = 3
+		return 3*n + perEntry*rpc.CountFields(in.data, parametersField)
+	}
+	return perByte * n
 }
 
 // checkNames applies the limit of names to the string fields of a message, which errors and

@@ -18,6 +18,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/access"
 	"triton/server/infer"
+	"triton/server/memory"
 	"triton/server/restricted"
 	"triton/server/shm"
 	"triton/server/trace"
@@ -47,10 +48,12 @@ type Options struct {
 	// MaxReceive limits the size in bytes of a message, as received and after
 	// decompression.
 	MaxReceive int
-	// MaxReceiveConn and MaxReceiveAll limit the bytes of the messages in
-	// flight on one connection and on all of them. A message counts while it is
-	// received and until its call has ended. 0: no limit.
-	MaxReceiveConn, MaxReceiveAll int64
+	// MaxReceiveConn limits the bytes of the messages in flight on one
+	// connection. A message counts while it is received and until its call has
+	// ended. 0: no limit.
+	MaxReceiveConn int64
+	// Memory is the memory for requests; nil has no limit.
+	Memory *memory.Budget
 	// ReadAhead limits the bytes that the requests of one stream may hold
 	// before the next request is read: their inputs, and responses that the
 	// client has not read. Flow control stops a client that does not read;
@@ -153,9 +156,8 @@ func (o Options) Validate() error {
 	if o.MaxReceive < 1 {
 		errs = append(errs, fmt.Errorf("gRPC: largest message is %d bytes, must be at least 1", o.MaxReceive))
 	}
-	if o.MaxReceiveConn < 0 || o.MaxReceiveAll < 0 {
-		errs = append(errs, fmt.Errorf("gRPC: messages in flight may take %d bytes on a connection and %d in all, must be at least 0",
-			o.MaxReceiveConn, o.MaxReceiveAll))
+	if o.MaxReceiveConn < 0 {
+		errs = append(errs, fmt.Errorf("gRPC: messages in flight may take %d bytes on a connection, must be at least 0", o.MaxReceiveConn))
 	}
 	if o.MaxHeaderList < minHeaderList {
 		errs = append(errs, fmt.Errorf("gRPC: largest list of headers is %d bytes, must be at least %d", o.MaxHeaderList, minHeaderList))

@@ -19,6 +19,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
 	"triton/server/grpcapi"
+	"triton/server/memory"
 )
 
 // The server's: a step of a message ends the connection between them.
@@ -36,7 +37,7 @@ func inBubble(t *testing.T, test func(t *testing.T, slow *slowClient, other infe
 		s := newStub()
 		lis := bufconn.Listen(1 << 20)
 		opts := grpcapi.Default(s.pool)
-		opts.MaxReceiveAll = 1 << 20
+		opts.Memory = memory.New(1200 << 10)
 		srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
 		grpcapi.Register(srv, s, opts)
 		done := make(chan error, 1)

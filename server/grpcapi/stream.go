@@ -121,7 +121,7 @@ func (s *stream) waitToRead() error {
 	if s.hasRoom() {
 		return s.closedError()
 	}
-	window := charge{budget: s.in.reader.charge.budget}
+	window := newCharge(s.in.reader.charge.conn)
 	if err := window.Take(int(s.service.opts.StreamWindow)); err != nil {
 		return err
 	}
@@ -158,8 +158,7 @@ func (s *stream) end(err error) {
 // request's ID.
 func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 	c := newCall(s, r)
-	c.charge = s.in.reader.charge
-	s.in.reader.charge.bytes = 0
+	c.charge = s.in.reader.charge.move()
 	added, handedOver := false, false
 	defer func() {
 		switch {

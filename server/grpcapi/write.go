@@ -132,7 +132,10 @@ func (c *call) check(a *outgoing) error {
 	if a.resp.Err != nil {
 		return a.resp.Err
 	}
-	if err := classify(c.model, c.request, a.resp); err != nil {
+	if err := classify(c.model, c.request, a.resp, &c.charge.memory); err != nil {
+		return err
+	}
+	if err := c.stream.service.opts.chargeCompressed(a.resp, &c.charge.memory); err != nil {
 		return err
 	}
 	return checkSize(a.resp, streamOverhead)

@@ -10,11 +10,6 @@ import (
 )
 
 const (
-	// firstRead is the memory that a request gets before any of its body has arrived. Later
-	// it gets growth times the bytes that have arrived, so that a declared length takes no
-	// memory until the bytes are sent.
-	firstRead = 1 << 20
-	growth    = 16
 	// chunkRead is the first buffer for a body of unknown length.
 	chunkRead = 4 << 10
 	// maxBody bounds a body; Triton keeps lengths in 32 bits.
@@ -29,7 +24,9 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 	return b, err
 }
 
-// upload reads a body into memory of the pool.
+// upload reads a body into memory of the pool: all of it is taken before the first byte of a body of
+// known length is read, so that a body that does not fit is refused at once. Until bytes arrive it is
+// only reserved.
 type upload struct {
 	pool     *tensor.Pool
 	body     io.Reader
@@ -45,17 +42,11 @@ func (u *upload) read(limit int64) (*tensor.Buffer, error) {
 	known := u.length >= 0
 	size := int64(chunkRead)
 	if known {
-		size = min(u.length, firstRead)
+		size = u.length
 	}
-	var b *tensor.Buffer
-	if u.length > size { // all of it at once if the pool holds the memory
-		b = u.pool.GetKept(int(u.length), u.textLen)
-	}
-	if b == nil {
-		var err error
-		if b, err = u.memory(size); err != nil {
-			return nil, err
-		}
+	b, err := u.memory(size)
+	if err != nil {
+		return nil, err
 	}
 	n := 0
 	for {
@@ -79,16 +70,13 @@ func (u *upload) read(limit int64) (*tensor.Buffer, error) {
 	}
 }
 
-// grow moves the first n bytes, all that arrived, to a larger buffer.
+// grow moves the first n bytes of a body of unknown length, all that arrived, to a larger buffer.
 func (u *upload) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, error) {
-	want := int64(n) * 2
-	if u.length >= 0 {
-		want = min(u.length, int64(n)*growth)
-	} else if int64(n) > limit {
+	if int64(n) > limit {
 		b.Release()
 		return nil, tooLong(int64(n), limit)
 	}
-	bigger, err := u.memory(min(want, limit+1))
+	bigger, err := u.memory(min(int64(n)*2, limit+1))
 	if err != nil {
 		b.Release()
 		return nil, err
@@ -103,7 +91,7 @@ func (u *upload) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, err
 func (u *upload) memory(n int64) (*tensor.Buffer, error) {
 	b, err := u.pool.TryGetAligned(int(n), u.textLen)
 	if err != nil {
-		return nil, status.New(status.Unavailable, "no memory for %d bytes of the request body: %w", n, err)
+		return nil, status.Wrap(err, status.Unavailable, "no memory for %d bytes of the request body: %w", n, err)
 	}
 	return b, nil
 }

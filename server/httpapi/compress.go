@@ -98,6 +98,9 @@ func (x *exchange) compress() {
 	case "zstd":
 		pool = &zstandards
 	}
+	if n := len(x.Text) + x.tailSize; n > maxPlain && x.replied.Take(n) != nil {
+		return // send it uncompressed
+	}
 	p := pool.Get().(compressor)
 	defer pool.Put(p)
 	out := make(writer, 0, (len(x.Text)+x.tailSize)/2+64)
@@ -114,6 +117,9 @@ func (x *exchange) compress() {
 	}
 	x.Text, x.tail, x.tailSize, x.Encoding = out, nil, 0, encoding
 }
+
+// maxPlain is the size in bytes up to which the memory of a compressed reply is not counted.
+const maxPlain = 16 << 10
 
 // maxWindow bounds the memory that a zstd body may demand; browsers have the same limit.
 const maxWindow = 8 << 20

@@ -9,6 +9,7 @@ import (
 	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
+	"triton/server/memory"
 	"triton/server/trace"
 )
 
@@ -35,6 +36,10 @@ type call struct {
 	// disconnected reports that the client has disconnected, so that no reply is sent.
 	disconnected bool
 
+	// decoded is the memory of the request besides its body and tensors, replied that of a long
+	// text of the reply.
+	decoded, replied memory.Charge
+
 	admitted *admission      // nil without a guard
 	trace    *frontend.Trace // nil for most
 	model    string
@@ -49,9 +54,10 @@ func (a *api) begin(in *http1.Exchange) *exchange {
 	if !ok || x.api != a {
 		x = &exchange{Exchange: in, api: a}
 		x.carrier = func(name string) string { return x.Get(name) }
-		x.decoder.Pool, x.decoder.MaxInput, x.decoder.Regions = a.pool, a.maxInput, a.opts.Regions
+		x.decoder.Pool, x.decoder.MaxInput, x.decoder.Regions, x.decoder.Budget = a.pool, a.maxInput, a.opts.Regions, &x.decoded
 		in.State = x
 	}
+	x.decoded, x.replied = a.opts.Memory.NewCharge(memory.Messages), a.opts.Memory.NewCharge(memory.Replies)
 	if a.timed {
 		x.began = infer.Now()
 	}
@@ -65,6 +71,8 @@ func (x *exchange) end() {
 		x.resp.Release()
 	}
 	x.endAdmission()
+	x.decoded.End()
+	x.replied.End()
 	x.call = call{}
 }
 

@@ -17,6 +17,7 @@ import (
 	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
+	"triton/server/memory"
 	"triton/server/readiness"
 	"triton/server/restricted"
 	"triton/server/shm"
@@ -27,6 +28,9 @@ import (
 type Options struct {
 	Pool *tensor.Pool
 	Log  *slog.Logger
+	// Memory is the memory for requests; nil has no limit. It counts that of Pool if Pool has it as
+	// its account.
+	Memory *memory.Budget
 	// MaxInput is --http-max-input-size; 0 stands for 64 MiB.
 	MaxInput int64
 	// MaxUnread bounds the unread responses of a stream in bytes; 0 stands for

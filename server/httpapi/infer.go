@@ -133,8 +133,18 @@ func (x *exchange) jsonLength(body int) (int, error) {
 	return int(n), nil
 }
 
+// keepText returns the memory that was taken for the text and is not in it.
+func (x *exchange) keepText() {
+	if more := x.replied.Bytes() - cap(x.Text); more > 0 {
+		x.replied.Return(more)
+	}
+}
+
 // encode makes the reply from the response.
 func (x *exchange) encode(m infer.Model, resp *infer.Response, req *infer.Request) error {
+	if err := x.replied.Take(rest.TextSize(&resp.Response, &req.Request)); err != nil {
+		return err
+	}
 	x.encoder.Labels, x.encoder.Batched = m, m.Config().GetMaxBatchSize() > 0
 	text, tail, size, err := x.encoder.EncodeResponse(x.Text[:0], &resp.Response, &req.Request)
 	if err != nil {
@@ -142,6 +152,7 @@ func (x *exchange) encode(m infer.Model, resp *infer.Response, req *infer.Reques
 		return err
 	}
 	x.Text, x.tail, x.tailSize = text, tail, size
+	x.keepText()
 	if size > 0 {
 		x.ContentType, x.JSONSize = http1.OctetStream, len(text)
 	}

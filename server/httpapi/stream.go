@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"triton/pkg/kserve"
+	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
 	"triton/pkg/tritonjson"
 	"triton/server/http1"
@@ -86,9 +88,16 @@ func (x *exchange) sendChunk() error {
 	return x.Chunk(x.Text)
 }
 
+// plain is a request that wants all outputs as text.
+var plain kserve.Request
+
 // appendGenerated appends a response, or its error, to the text. It returns that error.
 func (x *exchange) appendGenerated(r *infer.Response) error {
 	err := r.Err
+	if err == nil {
+		err = x.replied.Take(rest.TextSize(&r.Response, &plain))
+		defer x.replied.End()
+	}
 	if err == nil {
 		var text []byte
 		if text, err = x.encoder.EncodeGenerated(x.Text, &r.Response); err == nil {

@@ -139,9 +139,9 @@ func alloc(p *tensor.Pool, o *Output) (tensor.Segment, error) {
 	}
 	switch {
 	case err != nil && o.Name == "":
-		return tensor.Segment{}, status.New(status.Internal, "no memory for %d bytes of outputs: %w", o.Size, err)
+		return tensor.Segment{}, status.Wrap(err, status.Internal, "no memory for %d bytes of outputs: %w", o.Size, err)
 	case err != nil:
-		return tensor.Segment{}, status.New(status.Internal, "no memory for output '%s' of %d bytes: %w", o.Name, o.Size, err)
+		return tensor.Segment{}, status.Wrap(err, status.Internal, "no memory for output '%s' of %d bytes: %w", o.Name, o.Size, err)
 	}
 	return tensor.Segment{Buffer: b, N: o.Size}, nil
 }

@@ -18,6 +18,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server"
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 // Option changes how the server is started.
@@ -123,6 +124,11 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 		if n := unreleased(in.Pool()); n != 0 {
 			t.Errorf("%d buffers were not released", n)
 		}
+		for _, k := range memory.Kinds {
+			if n := unreturned(in.RequestMemory(), k); n != 0 {
+				t.Errorf("%d bytes of the memory for requests were not returned: %s", n, k)
+			}
+		}
 	})
 	return s, nil
 }
@@ -136,6 +142,15 @@ func unreleased(pool *tensor.Pool) int64 {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return pool.Outstanding()
+}
+
+// unreturned is unreleased for the memory for requests.
+func unreturned(b *memory.Budget, k memory.Kind) int64 {
+	for end := time.Now().Add(time.Minute); b.Used(k) != 0 && time.Now().Before(end); {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	return b.Used(k)
 }
 
 // Service returns the service that the server's frontends call.

@@ -71,7 +71,9 @@ func (o *options) bindServer(t *table) {
 		"Maximum number of bytes of responses that an HTTP or gRPC stream keeps for a client that reads too slowly. Above that the request is cancelled.")
 	t.text(&o.config, "config",
 		"File with settings in YAML, JSON or TOML; its keys are full flag names. The command line wins over the environment variable TRITON_SERVE_<FLAG>, and the variable over the file.")
-	t.MarkOwn("drain-delay", "stream-backlog-byte-size", "config")
+	t.parsed(o.setRequestMemory, "", "request-memory-budget",
+		"Memory that requests and their replies may use together, over all protocols, such as 2GiB. What does not fit is refused with 503 or RESOURCE_EXHAUSTED. The default is half of what the models and the program leave of the memory of the machine or container.")
+	t.MarkOwn("drain-delay", "stream-backlog-byte-size", "request-memory-budget", "config")
 
 	t.Group("Logging")
 	t.parsed(o.setVerbose, "0", "log-verbose", "Level of verbose messages. 0 is none; a higher level logs more.")
@@ -187,10 +189,8 @@ func (o *options) bindGRPC(t *table) {
 		"Maximum size in bytes of the metadata of a call.")
 	t.value(intValue[int64]{to: &l.MaxReceiveConn, max: maxInt}, "grpc-max-connection-receive-size",
 		"Maximum number of bytes of the messages in flight of one connection. A message is in flight from its first byte until its call has ended. "+
-			"A message above the limit is refused with RESOURCE_EXHAUSTED. 0 leaves only --grpc-max-receive-size.")
-	t.value(intValue[int64]{to: &l.MaxReceiveAll, max: maxInt}, "grpc-max-receive-size",
-		"Maximum number of bytes of the messages in flight of all connections. 0 is half of the memory of the machine or container.")
-	t.MarkOwn("grpc-max-concurrent-streams", "grpc-max-header-list-size", "grpc-max-connection-receive-size", "grpc-max-receive-size")
+			"A message above the limit is refused with RESOURCE_EXHAUSTED. 0 leaves only --request-memory-budget.")
+	t.MarkOwn("grpc-max-concurrent-streams", "grpc-max-header-list-size", "grpc-max-connection-receive-size")
 	t.unused(ignoredInt(2), "grpc-http2-max-pings-without-data", "Maximum number of pings of the server without data between them.", "only --grpc-keepalive-time decides when the server pings")
 	t.unused(ignoredInt(2), "grpc-http2-max-ping-strikes", "Early pings of a client after which its connection is closed.", "the limit is always 2")
 	infer, pool := int64(2), int64(math.MaxInt32)

@@ -85,6 +85,16 @@ func delay(to *time.Duration) func(string) error {
 }
 
 // addBudget adds a memory budget. The device of a second one must be another.
+// setRequestMemory reads an amount of memory of the machine.
+func (o *options) setRequestMemory(v string) error {
+	b, err := server.ParseBudget(v)
+	if err != nil || b.Bytes == 0 || strings.Contains(v, "=") {
+		return fmt.Errorf("invalid memory '%s', expects an amount such as 2GiB", v)
+	}
+	o.RequestMemory = b.Bytes
+	return nil
+}
+
 func (o *options) addBudget(v string) error {
 	b, err := server.ParseBudget(v)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
 	"syscall"
@@ -57,6 +58,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	}
 	opts.Backends = server.NewBackends(search)
 	opts.Isolation.Program = o.isolatedProgram()
+	opts.LimitHeap = debug.SetMemoryLimit(-1) == math.MaxInt64 // GOMEMLIMIT is not set
 	opts.CUDA = openCUDA(p, &opts)
 	opts.GPUs = devices.Environment(p, opts.CUDA)
 	var s *server.Server

@@ -56,7 +56,7 @@ func (d *Decoder) checkSize(t *kserve.Tensor, size int64) error {
 func (d *Decoder) memory(t *kserve.Tensor, n int) (*tensor.Buffer, error) {
 	b, err := d.Pool.TryGet(n)
 	if err != nil {
-		return nil, status.New(status.Unavailable, "no memory for input '%s' of %d bytes: %w", t.Name, n, err)
+		return nil, status.Wrap(err, status.Unavailable, "no memory for input '%s' of %d bytes: %w", t.Name, n, err)
 	}
 	return b, nil
 }

@@ -65,7 +65,7 @@ func (g *generator) members(visit func(name string) error) error {
 		if !ok || b == nil {
 			return nil
 		}
-		if err := checkParameter(b, n); err != nil {
+		if err := g.d.checkParameter(b, n); err != nil {
 			return err
 		}
 		name := string(b)

@@ -25,7 +25,7 @@ func (d *Decoder) parameters() error {
 		if name == nil {
 			return nil
 		}
-		if err := checkParameter(name, n); err != nil {
+		if err := d.checkParameter(name, n); err != nil {
 			return err
 		}
 		bit := wellKnown(name)
@@ -43,8 +43,8 @@ func (d *Decoder) parameters() error {
 }
 
 // checkParameter applies the limits to the name of parameter number n.
-func checkParameter(name []byte, n int) error {
-	if err := kserve.CheckCount("parameters", n); err != nil {
+func (d *Decoder) checkParameter(name []byte, n int) error {
+	if err := d.count("parameters", n); err != nil {
 		return err
 	}
 	return kserve.CheckLength("parameter name", len(name), kserve.MaxName)
@@ -139,6 +139,9 @@ func (d *Decoder) customParameter(name string) error {
 		var s []byte
 		if s, err = d.r.Text(); err == nil {
 			err = kserve.CheckLength("value of a string parameter", len(s), kserve.MaxText)
+		}
+		if err == nil {
+			err = d.text(s)
 		}
 		if err != nil {
 			return err

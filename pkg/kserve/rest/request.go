@@ -89,6 +89,14 @@ func (d *Decoder) id() error {
 	return nil
 }
 
+// count checks and counts element number n of a list.
+func (d *Decoder) count(what string, n int) error {
+	if err := kserve.CheckCount(what, n); err != nil {
+		return err
+	}
+	return d.element(n)
+}
+
 // inputs reads the array of inputs at the cursor.
 func (d *Decoder) inputs(read func(*Decoder, *kserve.Tensor) error) error {
 	if !d.r.Is('[') {
@@ -103,7 +111,7 @@ func (d *Decoder) inputs(read func(*Decoder, *kserve.Tensor) error) error {
 		if !more {
 			return nil
 		}
-		if err := kserve.CheckCount("inputs", len(d.req.Inputs)+1); err != nil {
+		if err := d.count("inputs", len(d.req.Inputs)+1); err != nil {
 			return err
 		}
 		if err := read(d, d.req.AddInput()); err != nil {
@@ -126,7 +134,7 @@ func (d *Decoder) outputs(read func(*Decoder, *kserve.RequestedOutput) error) er
 		if !more {
 			return nil
 		}
-		if err := kserve.CheckCount("requested outputs", len(d.req.Outputs)+1); err != nil {
+		if err := d.count("requested outputs", len(d.req.Outputs)+1); err != nil {
 			return err
 		}
 		outputs := append(d.req.Outputs, kserve.RequestedOutput{})

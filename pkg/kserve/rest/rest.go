@@ -32,12 +32,51 @@ type Decoder struct {
 	MaxInput int64
 	// Regions is the shared memory that requests may name; nil: none.
 	Regions kserve.Regions
+	// Budget limits the memory that requests take in addition to their text and their tensors;
+	// nil: no limit.
+	Budget Budget
 
 	r     tritonjson.Reader
 	names intern
 	req   *kserve.Request
 	body  *tensor.Buffer
 	tail  int // offset in body of the next binary input
+}
+
+// Budget limits the memory of a request.
+type Budget interface {
+	// Take requests bytes. Its error is sent to the client.
+	Take(bytes int) error
+}
+
+// A request takes memory of the budget for each listStep elements of a list, and for each long string.
+const (
+	listStep    = 64
+	elementSize = 256 // bytes of an element in memory, at most, while the list grows
+	longString  = 4 << 10
+)
+
+// element takes the memory of element number n of a list.
+func (d *Decoder) element(n int) error {
+	if n%listStep != 0 {
+		return nil
+	}
+	return d.take(listStep * elementSize)
+}
+
+// text takes the memory for a copy of a string.
+func (d *Decoder) text(s []byte) error {
+	if len(s) < longString {
+		return nil
+	}
+	return d.take(len(s))
+}
+
+func (d *Decoder) take(bytes int) error {
+	if d.Budget == nil {
+		return nil
+	}
+	return d.Budget.Take(bytes)
 }
 
 // DecodeRequest reads a request from body: headerLen bytes of JSON, then the raw

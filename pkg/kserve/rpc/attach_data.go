@@ -56,12 +56,9 @@ func (d *decoder) attachData(ts []kserve.Tensor) error {
 
 // decodeAll puts all typed contents into one buffer.
 func (d *decoder) decodeAll(ts []kserve.Tensor, total int) error {
-	if err := d.take(total); err != nil {
-		return err
-	}
 	b, err := d.codec.pool.TryGet(total)
 	if err != nil {
-		return status.New(status.Unavailable, "no memory for the %d bytes of the tensors of the message: %w", total, err)
+		return status.Wrap(err, status.Unavailable, "no memory for the %d bytes of the tensors of the message: %w", total, err)
 	}
 	defer b.Release()
 	off := 0

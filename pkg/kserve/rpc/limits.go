@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"triton/pkg/kserve"
@@ -118,6 +119,22 @@ func (d *decoder) count(num protowire.Number) int {
 		}
 	}
 	return n
+}
+
+// CountFields returns how many bytes fields with that number a message has, up to malformed bytes.
+func CountFields(data mem.BufferSlice, num protowire.Number) int {
+	var d decoder
+	d.reset(data)
+	n := 0
+	for {
+		at, err := d.field(num)
+		if err != nil || at == 0 || d.skipBytes() != nil {
+			return n
+		}
+		if at == num {
+			n++
+		}
+	}
 }
 
 // dims reads a shape, packed or not.

@@ -32,6 +32,8 @@ type Options struct {
 	// Pool is that of the server. If other processes can map its memory, the inputs in it
 	// are not copied.
 	Pool *tensor.Pool
+	// Account counts the memory that is shared with children, unless the pool does; nil: nothing does.
+	Account tensor.Account
 	// Environ are names of variables that children get besides those that every engine may need. A
 	// name may end in *.
 	Environ []string
@@ -74,7 +76,7 @@ func New(o Options) *Isolation {
 			if err != nil {
 				return nil, err
 			}
-			return child.OpenMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source}))
+			return child.OpenMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source, Account: o.Account}))
 		}),
 	}
 }

@@ -22,22 +22,25 @@ type lent struct {
 	buf   tensor.Buffer
 	value *C.OrtValue
 	lib   *C.trt_ort_library
+	pool  *tensor.Pool // counts it
 }
 
 var lents = sync.Pool{New: func() any { return &lent{} }}
 
 // lend returns a buffer over the output's memory and takes ownership of its value.
-func lend(lib *C.trt_ort_library, t *C.trt_ort_tensor) *tensor.Buffer {
+func lend(lib *C.trt_ort_library, pool *tensor.Pool, t *C.trt_ort_tensor) *tensor.Buffer {
 	l := lents.Get().(*lent)
-	l.lib, l.value, t.value = lib, t.value, nil
+	l.lib, l.pool, l.value, t.value = lib, pool, t.value, nil
+	pool.Count(int(t.bytes))
 	l.buf.Init(unsafe.Slice((*byte)(t.data), int(t.bytes)), true, l)
 	return &l.buf
 }
 
 // Free is called at the last release of the buffer.
-func (l *lent) Free(*tensor.Buffer) {
+func (l *lent) Free(b *tensor.Buffer) {
 	C.trt_ort_value_free(l.lib, l.value)
-	l.value = nil
+	l.pool.Count(-b.Len())
+	l.value, l.pool = nil, nil
 	lents.Put(l)
 }
 

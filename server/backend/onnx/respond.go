@@ -67,7 +67,7 @@ func (i *instance) takeOutput(b *infer.Batch, k int) (tensor.Segment, error) {
 	t := &i.out[k]
 	isString := i.model.sig.Outputs[k].DataType == tensor.Bytes
 	if !isString && !i.isInput(t.data) {
-		buf := lend(i.call.lib, t)
+		buf := lend(i.call.lib, i.model.spec.Pool, t)
 		return tensor.Segment{Buffer: buf, N: buf.Len()}, nil
 	}
 	o := i.output(k, int(t.bytes))

@@ -157,8 +157,8 @@ func (in *instance) enlarge(r *child.Reader) error {
 // offer allocates memory for the outputs and writes its range. Without memory the range is
 // empty: the child asks again with the size that it needs, and then the model gets an error.
 func (in *instance) offer(m *child.Message) {
-	grant, offset := in.model.memory.allocate(in.need)
-	if grant == nil {
+	grant, offset, err := in.model.memory.allocate(in.need)
+	if err != nil {
 		in.need = 0
 	}
 	in.grant = grant

@@ -1,6 +1,8 @@
 package python
 
 import (
+	"errors"
+
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
@@ -12,35 +14,35 @@ const align = 64
 // aligned returns n rounded up to a multiple of align.
 func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
 
-// allocate returns memory that the child can map, and its offset in the memory file; nil if
-// there is no memory.
-func (m *memory) allocate(size int) (*tensor.Buffer, int64) {
+// allocate returns memory that the child can map, and its offset in the memory file.
+func (m *memory) allocate(size int) (*tensor.Buffer, int64, error) {
 	if size == 0 {
-		return nil, 0
+		return nil, 0, noMemory(size, errPrivate)
 	}
 	b, err := m.pool.TryGet(size)
 	if err != nil {
-		return nil, 0
+		return nil, 0, noMemory(size, err)
 	}
 	_, offset, ok := b.Shared()
 	if !ok {
 		b.Release()
-		return nil, 0
+		return nil, 0, noMemory(size, errPrivate)
 	}
-	return b, offset
+	return b, offset, nil
 }
+
+var errPrivate = errors.New("the system has none that processes can share")
 
 // block returns memory that the child may use until it gives back the number.
 func (e *events) block(size int) (number uint32, b *tensor.Buffer, offset int64, err error) {
-	b, offset = e.model.memory.allocate(size)
-	if b == nil {
-		return 0, nil, 0, noMemory(size)
+	if b, offset, err = e.model.memory.allocate(size); err != nil {
+		return 0, nil, 0, err
 	}
 	return e.addBlock(b), b, offset, nil
 }
 
-func noMemory(size int) error {
-	return status.New(status.Internal, "the server has no memory for %d bytes of tensors", size)
+func noMemory(size int, err error) error {
+	return status.Wrap(err, status.Internal, "the server has no memory for %d bytes of tensors", size)
 }
 
 // addBlock enters memory in the table, which takes over the reference, and returns its number.

@@ -25,6 +25,7 @@ const Name = "python"
 // Backend loads Python models. They share one memory file.
 type Backend struct {
 	memory       func() (*memory, error)
+	account      tensor.Account         // of the memory
 	opened       atomic.Pointer[memory] // nil before the first model
 	environments env.Store
 	modules      modules
@@ -43,13 +44,25 @@ func New() *Backend {
 		if err != nil {
 			return nil, status.New(status.Unavailable, "no memory that Python processes can share: %w", err)
 		}
-		m, err := openMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source}))
+		m, err := openMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source, Account: b.account}))
 		if err == nil {
 			b.opened.Store(m)
 		}
 		return m, err
 	})
 	return b
+}
+
+// SetAccount sets what counts the memory that is shared with models. It must be called before the
+// first model is loaded.
+func (b *Backend) SetAccount(a tensor.Account) { b.account = a }
+
+// Pool returns the pool of the memory that is shared with models; nil before the first model.
+func (b *Backend) Pool() *tensor.Pool {
+	if m := b.opened.Load(); m != nil {
+		return m.pool
+	}
+	return nil
 }
 
 // OwnsProcesses marks the backend as one whose models run in processes of their own.

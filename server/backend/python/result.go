@@ -158,7 +158,7 @@ func (e *events) body(r *child.Reader, kind uint8, in *instance) *infer.Response
 func (e *events) keepInline(data []byte) (tensor.Data, error) {
 	b, err := e.model.memory.pool.TryGet(len(data))
 	if err != nil {
-		return tensor.Data{}, noMemory(len(data))
+		return tensor.Data{}, noMemory(len(data), err)
 	}
 	copy(b.Bytes(), data)
 	e.model.spec.Pool.CopiedToClient(len(data))
