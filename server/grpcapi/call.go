@@ -124,6 +124,10 @@ func (c *call) queue(a outgoing) (cancel bool) {
 		}
 		return false
 	}
+	if s.aborted != nil { // close frees the call
+		a.release()
+		return !a.final
+	}
 	c.answered = true
 	switch {
 	case c.decoupled:

@@ -41,6 +41,7 @@ type stream struct {
 	ended     bool                  // no more requests are read
 	readErr   error                 // the reason, unless the client half-closed
 	closed    bool                  // no more responses are written
+	aborted   error                 // the reason why the stream ends early and takes no more responses
 	record    callRecord
 
 	// Used by the reader only. The charge of a request moves to its call.
@@ -57,6 +58,8 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
 	s := &stream{service: svc, conn: conn, inFlight: calls{use: useOf(conn.Context())}, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
+	s.unread.Stream = svc.opts.Memory.NewStream(s.abort)
+	defer s.unread.Stream.End()
 	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
 		return err
 	}
@@ -133,15 +136,18 @@ func (s *stream) waitToRead() error {
 }
 
 func (s *stream) hasRoom() bool {
-	return s.closed || s.heldBytes <= s.service.opts.ReadAhead && s.inFlight.n < maxCalls
+	return s.ends() || s.heldBytes <= s.service.opts.ReadAhead && s.inFlight.n < maxCalls
 }
 
 func (s *stream) closedError() error {
-	if s.closed {
+	if s.ends() {
 		return io.EOF
 	}
 	return nil
 }
+
+// ends reports whether the stream takes no more requests and responses. The caller holds s.mu.
+func (s *stream) ends() bool { return s.closed || s.aborted != nil }
 
 // end records that no more requests will be read.
 func (s *stream) end(err error) {
@@ -233,7 +239,7 @@ func (s *stream) add(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.request(c.name, c.id)
-	if s.closed {
+	if s.ends() {
 		return false
 	}
 	s.inFlight.add(c)
@@ -256,6 +262,22 @@ func (s *stream) signal() {
 	case s.wake <- struct{}{}:
 	default:
 	}
+}
+
+// abort frees the responses that wait, and lets the writer end the stream. Running requests are
+// cancelled when they answer next, or by close.
+func (s *stream) abort() {
+	s.mu.Lock()
+	if !s.ends() {
+		s.aborted = statusError(s.unread.ErrShort())
+		for i := range s.ready {
+			s.ready[i].release()
+		}
+		s.unread.Clear()
+	}
+	s.mu.Unlock()
+	s.mayContinue.Broadcast()
+	s.signal()
 }
 
 // close ends the stream: it drops responses that were not written and cancels running

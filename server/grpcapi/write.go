@@ -37,13 +37,26 @@ func (s *stream) write() error {
 	}
 }
 
-// take moves the ready responses to writing. It reports false if there are none.
+// take moves ready responses to writing. It reports false if there are none, or no more are to be
+// written.
 func (s *stream) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.writing)
-	s.ready, s.writing = s.writing[:0], s.ready
-	return len(s.writing) > 0
+	s.writing = s.writing[:0]
+	if s.aborted != nil {
+		return false
+	}
+	n, size := 0, 0
+	for n < len(s.ready) && size < infer.MaxTaken {
+		size += s.ready[n].size()
+		n++
+	}
+	s.writing = append(s.writing, s.ready[:n]...)
+	left := copy(s.ready, s.ready[n:])
+	clear(s.ready[left:])
+	s.ready = s.ready[:left]
+	return n > 0
 }
 
 // isOver reports whether the stream has ended, and its status. Requests before an
@@ -51,6 +64,9 @@ func (s *stream) take() bool {
 func (s *stream) isOver() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.aborted != nil {
+		return true, s.aborted
+	}
 	broken := s.readErr != nil && !errors.Is(s.readErr, errParse) && !refusedMessage(s.readErr)
 	return broken || s.ended && s.inFlight.n == 0, s.readErr
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 // streamBacklog is the sink of a stream. It holds the responses that are not sent to the client yet.
@@ -21,8 +22,41 @@ type streamBacklog struct {
 	after  func()                // called when the model has ended, after close
 }
 
-func newStreamBacklog(r *infer.Request, limit int) *streamBacklog {
-	return &streamBacklog{request: r, wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: limit}}
+func newStreamBacklog(r *infer.Request, limit int, b *memory.Budget) *streamBacklog {
+	q := &streamBacklog{request: r, wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: limit}}
+	q.unread.Stream = b.NewStream(q.abort)
+	return q
+}
+
+// abort replaces the responses that wait by an error and cancels the request.
+func (q *streamBacklog) abort() {
+	q.mu.Lock()
+	ends := q.closed || q.full
+	if !ends {
+		q.full = true
+		for _, r := range q.ready {
+			r.Release()
+		}
+		resp := infer.NewResponse()
+		resp.Err = q.unread.ErrShort()
+		q.ready = append(q.ready[:0], resp)
+		q.unread.Clear()
+		q.request.Retain()
+	}
+	q.mu.Unlock()
+	if ends {
+		return
+	}
+	q.request.Cancel()
+	q.request.Release()
+	q.signal()
+}
+
+func (q *streamBacklog) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Send adds a response of the model; final is its last.
@@ -41,10 +75,7 @@ func (q *streamBacklog) Send(resp *infer.Response, final bool) {
 	if after != nil {
 		after()
 	}
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	q.signal()
 }
 
 // add queues a response and reports whether it is the first that exceeds the limit.
@@ -62,15 +93,14 @@ func (q *streamBacklog) add(resp *infer.Response) (overflow bool) {
 	return q.full
 }
 
-// take waits for responses and returns all queued ones, which the caller releases. last reports
+// take waits for responses and returns queued ones, which the caller releases. last reports
 // that no more will follow. spare is reused as storage for the next result.
 func (q *streamBacklog) take(ctx context.Context, spare []*infer.Response) (all []*infer.Response, last bool, err error) {
 	for {
 		q.mu.Lock()
 		if len(q.ready) > 0 || q.ended {
-			all, q.ready = q.ready, spare[:0]
-			q.unread.Clear()
-			last = q.ended || q.full
+			all = q.next(spare[:0])
+			last = (q.ended || q.full) && len(q.ready) == 0
 			q.mu.Unlock()
 			return all, last, nil
 		}
@@ -83,11 +113,31 @@ func (q *streamBacklog) take(ctx context.Context, spare []*infer.Response) (all 
 	}
 }
 
+// next moves responses to taken, as many as the writer may hold. The caller holds q.mu.
+func (q *streamBacklog) next(taken []*infer.Response) []*infer.Response {
+	n, size := 0, 0
+	for n < len(q.ready) && size < infer.MaxTaken {
+		size += q.ready[n].Size()
+		n++
+	}
+	taken = append(taken, q.ready[:n]...)
+	left := copy(q.ready, q.ready[n:])
+	clear(q.ready[left:])
+	q.ready = q.ready[:left]
+	if left == 0 {
+		q.unread.Clear()
+	} else {
+		q.unread.Remove(size)
+	}
+	return taken
+}
+
 // close ends reading and drops the queued responses. after is called when the model has ended; if
 // it has ended already, close calls it.
 func (q *streamBacklog) close(after func()) {
 	q.mu.Lock()
 	q.closed = true
+	q.unread.Stream.End()
 	drop := q.ready
 	q.ready = nil
 	if !q.ended {

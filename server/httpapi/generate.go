@@ -40,7 +40,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 		return err
 	}
 	defer req.Release()
-	s := &stream{backlog: newStreamBacklog(req, a.opts.MaxUnread)}
+	s := &stream{backlog: newStreamBacklog(req, a.opts.MaxUnread, a.opts.Memory)}
 	req.Sink = s.backlog
 	x.id = req.ID
 	x.trace.Attach(req)

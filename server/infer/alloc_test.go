@@ -24,7 +24,7 @@ func asking(pool *tensor.Pool, region *tensor.Buffer) *Request {
 }
 
 // memory returns a region of 64 bytes, aligned to 8.
-func memory() *tensor.Buffer {
+func memoryOf() *tensor.Buffer {
 	words := make([]uint64, 8)
 	return tensor.NewBuffer(unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 64), true, nil)
 }
@@ -80,7 +80,7 @@ func TestAllocFindsTheRegion(t *testing.T) {
 		{"another device", Output{Name: "y", Size: 4, At: tensor.Location{Kind: tensor.GPU}}, gpu.instead, false},
 		{"not the region's device", Output{Name: "y", Size: 4}, gpu.instead, false},
 	} {
-		pool, region := tensor.NewPool(), memory()
+		pool, region := tensor.NewPool(), memoryOf()
 		r := asking(pool, region)
 		if c.change != nil {
 			c.change(r, region)
@@ -125,7 +125,7 @@ func TestAllocatedOutputsAreNotCopied(t *testing.T) {
 	t.Parallel()
 	device := &gpu{}
 	for _, on := range []tensor.Location{{}, device.Location()} {
-		pool, region := tensor.NewPool(), memory()
+		pool, region := tensor.NewPool(), memoryOf()
 		r := asking(pool, region)
 		if on.Kind == tensor.GPU {
 			device.instead(r, region)
@@ -158,7 +158,7 @@ func TestAllocatedOutputsAreNotCopied(t *testing.T) {
 // responses under way does not write one over the other.
 func TestARegionIsLentOnce(t *testing.T) {
 	t.Parallel()
-	pool, region := tensor.NewPool(), memory()
+	pool, region := tensor.NewPool(), memoryOf()
 	r := asking(pool, region)
 	for range 2 {
 		first, err := r.Alloc(Output{Name: "y", Size: 4})
@@ -188,7 +188,7 @@ func TestARegionIsLentOnce(t *testing.T) {
 func TestAllocWhileTheCoreAnswers(t *testing.T) {
 	t.Parallel()
 	for range 100 {
-		pool, region := tensor.NewPool(), memory()
+		pool, region := tensor.NewPool(), memoryOf()
 		r := asking(pool, region)
 		r.Lend(owner{}, true)
 		done := make(chan struct{})

@@ -165,7 +165,7 @@ func TestMemoryThatWasTakenAway(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"input", "output"} {
 		pool := tensor.NewPool()
-		r := asking(pool, memory())
+		r := asking(pool, memoryOf())
 		gone := tensor.NewBuffer(make([]byte, 16), true, taken{})
 		if where == "input" {
 			r.AddInput().Data = tensor.NewData(gone)

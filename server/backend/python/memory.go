@@ -17,7 +17,7 @@ func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
 // allocate returns memory that the child can map, and its offset in the memory file.
 func (m *memory) allocate(size int) (*tensor.Buffer, int64, error) {
 	if size == 0 {
-		return nil, 0, noMemory(size, errPrivate)
+		return nil, 0, errEmpty
 	}
 	b, err := m.pool.TryGet(size)
 	if err != nil {
@@ -31,7 +31,10 @@ func (m *memory) allocate(size int) (*tensor.Buffer, int64, error) {
 	return b, offset, nil
 }
 
-var errPrivate = errors.New("the system has none that processes can share")
+var (
+	errEmpty   = status.New(status.Internal, "internal error: no memory was asked for")
+	errPrivate = errors.New("the system has none that processes can share")
+)
 
 // block returns memory that the child may use until it gives back the number.
 func (e *events) block(size int) (number uint32, b *tensor.Buffer, offset int64, err error) {
