@@ -11,6 +11,15 @@ import (
 // Poll looks once for changes of the repositories and applies them, in poll control.
 func (s *Server) Poll(ctx context.Context) error { return s.models.Poll(ctx) }
 
+// RegisterRepository adds a repository path in explicit control. It loads nothing. names are the names
+// of models by their folders; another folder's name is that of its model.
+func (s *Server) RegisterRepository(path string, names map[string]string) error {
+	return s.models.Register(path, names)
+}
+
+// UnregisterRepository removes a path that RegisterRepository added. Models loaded from it stay.
+func (s *Server) UnregisterRepository(path string) error { return s.models.Unregister(path) }
+
 // SetExitTimeout replaces the exit timeout of the options, until the server stops.
 func (s *Server) SetExitTimeout(d time.Duration) { s.exitTimeout.Store(int64(max(d, 0))) }
 

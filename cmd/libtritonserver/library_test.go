@@ -32,6 +32,7 @@ const labeled = `backend: "identity"
 max_batch_size: 8
 input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
 output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] label_filename: "labels.txt" }
+dynamic_batching { priority_levels: 5 default_priority_level: 2 }
 `
 
 // writeModels writes the models of server.c.

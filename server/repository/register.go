@@ -28,7 +28,10 @@ func (r *Repository) Register(path string, names map[string]string) error {
 // Unregister removes a path that Register added. The models that were loaded from it
 // continue to serve.
 func (r *Repository) Unregister(path string) error {
-	if r.paths == nil {
+	switch {
+	case r.opts.Control != ControlExplicit:
+		return status.New(status.Unsupported, "repository unregistration is not allowed if model control mode is not EXPLICIT")
+	case r.paths == nil:
 		return errNoPaths
 	}
 	return r.paths.Unregister(path)

@@ -209,6 +209,36 @@ func capiPoll(server C.uintptr_t) *C.TRITONSERVER_Error {
 	})
 }
 
+//export capiRegister
+func capiRegister(server C.uintptr_t, path *C.char, mapping **C.TRITONSERVER_Parameter, count C.uint32_t) *C.TRITONSERVER_Error {
+	return call(func() error {
+		f := of(server).opts.Register
+		if f == nil {
+			return unsupported("the registration of repositories")
+		}
+		names, models := map[string]string{}, map[string]bool{}
+		for _, m := range unsafe.Slice(mapping, count) {
+			folder, model := C.GoString(m.name), C.GoString(*(**C.char)(unsafe.Pointer(&m.value)))
+			if _, known := names[folder]; known || models[model] {
+				return status.New(status.InvalidArg, "failed to register '%s', there is a conflicting mapping for '%s'", model, model)
+			}
+			names[folder], models[model] = model, true
+		}
+		return f(C.GoString(path), names)
+	})
+}
+
+//export capiUnregister
+func capiUnregister(server C.uintptr_t, path *C.char) *C.TRITONSERVER_Error {
+	return call(func() error {
+		f := of(server).opts.Unregister
+		if f == nil {
+			return unsupported("the registration of repositories")
+		}
+		return f(C.GoString(path))
+	})
+}
+
 //export capiMetrics
 func capiMetrics(server C.uintptr_t, text **C.char) *C.TRITONSERVER_Error {
 	return call(func() error {

@@ -20,6 +20,9 @@ type Options struct {
 	Service infer.Service
 	// Poll looks for changes of the repositories.
 	Poll func() error
+	// Register adds a repository path, with names of models by their folders; Unregister removes it.
+	Register   func(path string, names map[string]string) error
+	Unregister func(path string) error
 	// Metrics returns the text of all metrics.
 	Metrics func() ([]byte, error)
 	// Stop stops the server and waits for its end.

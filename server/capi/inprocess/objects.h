@@ -51,6 +51,7 @@ struct TRITONSERVER_InferenceRequest {
   uint64_t correlation;
   char* correlation_text;
   uint64_t priority, timeout;
+  uint64_t most_priority, default_priority;  // of the model
 
   capi_input* inputs;
   size_t input_count;

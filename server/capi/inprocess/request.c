@@ -13,7 +13,8 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestNew(
   CAPI_REQUIRE(inference_request);
   CAPI_REQUIRE(server);
   CAPI_REQUIRE(model_name);
-  TRITONSERVER_Error* err = capiFindModel(server->handle, (char*)model_name, model_version);
+  uint64_t most = 0, usual = 0;
+  TRITONSERVER_Error* err = capiFindModel(server->handle, (char*)model_name, model_version, &most, &usual);
   if (err != NULL) {
     return err;
   }
@@ -25,6 +26,8 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestNew(
   r->model = capi_copy(model_name);
   r->version = model_version;
   r->id = capi_copy("");
+  r->most_priority = most;
+  r->default_priority = usual;
   *inference_request = r;
   return NULL;
 }
@@ -120,9 +123,19 @@ GETTER(Flags, uint32_t, flags)
 GETTER(PriorityUInt64, uint64_t, priority)
 GETTER(TimeoutMicroseconds, uint64_t, timeout)
 SETTER(Flags, uint32_t, flags)
-SETTER(Priority, uint32_t, priority)
-SETTER(PriorityUInt64, uint64_t, priority)
 SETTER(TimeoutMicroseconds, uint64_t, timeout)
+
+// A priority that the model does not have is its default one.
+TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestSetPriorityUInt64(TRITONSERVER_InferenceRequest* inference_request, uint64_t priority) {
+  CAPI_REQUIRE(inference_request);
+  bool known = priority != 0 && priority <= inference_request->most_priority;
+  inference_request->priority = known ? priority : inference_request->default_priority;
+  return NULL;
+}
+
+TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestSetPriority(TRITONSERVER_InferenceRequest* inference_request, uint32_t priority) {
+  return TRITONSERVER_InferenceRequestSetPriorityUInt64(inference_request, priority);
+}
 
 TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_InferenceRequestSetId(TRITONSERVER_InferenceRequest* inference_request, const char* id) {
   CAPI_REQUIRE(inference_request);

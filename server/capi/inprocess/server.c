@@ -36,19 +36,18 @@ TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_ServerRegisterModelReposi
     return capi_error(TRITONSERVER_ERROR_INVALID_ARG, "model mappings are not provided while mapping count is non-zero");
   }
   for (uint32_t i = 0; i < mapping_count; i++) {
+    CAPI_REQUIRE(name_mapping[i]);
     if (name_mapping[i]->type != TRITONSERVER_PARAMETER_STRING) {
       return capi_error(TRITONSERVER_ERROR_INVALID_ARG, "Mapped model name must be a string, found another type for %s", name_mapping[i]->name);
     }
   }
-  return capi_error(TRITONSERVER_ERROR_UNSUPPORTED, "failed to register '%s': the repositories of this server are those of its options",
-                    repository_path);
+  return capiRegister(server->handle, (char*)repository_path, (TRITONSERVER_Parameter**)name_mapping, mapping_count);
 }
 
 TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_ServerUnregisterModelRepository(TRITONSERVER_Server* server, const char* repository_path) {
   CAPI_REQUIRE(server);
   CAPI_REQUIRE(repository_path);
-  return capi_error(TRITONSERVER_ERROR_UNSUPPORTED, "failed to unregister '%s': the repositories of this server are those of its options",
-                    repository_path);
+  return capiUnregister(server->handle, (char*)repository_path);
 }
 
 TRITONSERVER_DECLSPEC TRITONSERVER_Error* TRITONSERVER_ServerPollModelRepository(TRITONSERVER_Server* server) {

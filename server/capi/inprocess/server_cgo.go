@@ -96,13 +96,16 @@ func (s *Server) describe(name *C.char, version C.int64_t) (infer.Description, e
 }
 
 //export capiFindModel
-func capiFindModel(server C.uintptr_t, name *C.char, version C.int64_t) *C.TRITONSERVER_Error {
+func capiFindModel(server C.uintptr_t, name *C.char, version C.int64_t, mostPriority, defaultPriority *C.uint64_t) *C.TRITONSERVER_Error {
 	return call(func() error {
 		m, err := of(server).find(C.GoString(name), versionText(version))
-		if err == nil {
-			m.Release()
+		if err != nil {
+			return err
 		}
-		return err
+		defer m.Release()
+		batching := m.Config().GetDynamicBatching()
+		*mostPriority, *defaultPriority = C.uint64_t(batching.GetPriorityLevels()), C.uint64_t(batching.GetDefaultPriorityLevel())
+		return nil
 	})
 }
 

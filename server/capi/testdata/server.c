@@ -218,11 +218,14 @@ static void properties(TRITONSERVER_Server* s) {
   OK(TRITONSERVER_InferenceRequestSetPriority(r, 4));
   OK(TRITONSERVER_InferenceRequestPriority(r, &n32));
   CHECK(n32 == 4);
-  OK(TRITONSERVER_InferenceRequestSetPriorityUInt64(r, 1ull << 33));
+  OK(TRITONSERVER_InferenceRequestSetPriorityUInt64(r, 5));
   OK(TRITONSERVER_InferenceRequestPriorityUInt64(r, &n64));
-  CHECK(n64 == 1ull << 33);
-  FAILS(TRITONSERVER_InferenceRequestPriority(r, &n32), INVALID,
-        "request priority overflows uint32_t, use TRITONSERVER_InferenceRequestPriorityUInt64, priority=8589934592");
+  CHECK(n64 == 5);
+  for (int i = 0; i < 2; i++) {  // the default one in place of those that the model does not have
+    OK(TRITONSERVER_InferenceRequestSetPriorityUInt64(r, i == 0 ? 0 : 6));
+    OK(TRITONSERVER_InferenceRequestPriority(r, &n32));
+    CHECK(n32 == 2);
+  }
   OK(TRITONSERVER_InferenceRequestSetTimeoutMicroseconds(r, 5));
   OK(TRITONSERVER_InferenceRequestTimeoutMicroseconds(r, &n64));
   CHECK(n64 == 5);
@@ -510,10 +513,31 @@ static void questions(TRITONSERVER_Server* s) {
   OK(TRITONSERVER_MetricsDelete(metrics));
   FAILS(TRITONSERVER_ServerRegisterModelRepository(s, "/r", NULL, 1), INVALID,
         "model mappings are not provided while mapping count is non-zero");
-  FAILS(TRITONSERVER_ServerRegisterModelRepository(s, "/r", NULL, 0), TRITONSERVER_ERROR_UNSUPPORTED,
-        "failed to register '/r': the repositories of this server are those of its options");
-  FAILS(TRITONSERVER_ServerUnregisterModelRepository(s, "/r"), TRITONSERVER_ERROR_UNSUPPORTED,
-        "failed to unregister '/r': the repositories of this server are those of its options");
+}
+
+// repositories registers the server's repository once more, under a path and a name of its own.
+static void repositories(TRITONSERVER_Server* s, const char* repository) {
+  FAILS(TRITONSERVER_ServerRegisterModelRepository(s, "/r", NULL, 0), INVALID, "failed to register '/r', repository not found");
+  FAILS(TRITONSERVER_ServerUnregisterModelRepository(s, "/r"), INVALID, "failed to unregister '/r', repository not found");
+  char again[512];
+  snprintf(again, sizeof again, "%s/.", repository);
+  TRITONSERVER_Parameter* named = TRITONSERVER_ParameterNew("extra", TRITONSERVER_PARAMETER_STRING, "mapped");
+  int64_t one = 1;
+  TRITONSERVER_Parameter* number = TRITONSERVER_ParameterNew("extra", TRITONSERVER_PARAMETER_INT, &one);
+  const TRITONSERVER_Parameter *names[] = {named, named}, *wrong[] = {number};
+  FAILS(TRITONSERVER_ServerRegisterModelRepository(s, again, wrong, 1), INVALID,
+        "Mapped model name must be a string, found another type for extra");
+  FAILS(TRITONSERVER_ServerRegisterModelRepository(s, again, names, 2), INVALID,
+        "failed to register 'mapped', there is a conflicting mapping for 'mapped'");
+  bool ready = false;
+  OK(TRITONSERVER_ServerRegisterModelRepository(s, again, names, 1));
+  OK(TRITONSERVER_ServerLoadModel(s, "mapped"));
+  OK(TRITONSERVER_ServerModelIsReady(s, "mapped", -1, &ready));
+  CHECK(ready);
+  OK(TRITONSERVER_ServerUnloadModel(s, "mapped"));
+  OK(TRITONSERVER_ServerUnregisterModelRepository(s, again));
+  TRITONSERVER_ParameterDelete(named);
+  TRITONSERVER_ParameterDelete(number);
 }
 
 static const char override[] =
@@ -703,6 +727,7 @@ char* run(const char* repository) {
   STEP(trace(s));
   STEP(questions(s));
   STEP(control(s));
+  STEP(repositories(s, repository));
   STEP(concurrent(s));
   STEP(polled(repository));
   err = TRITONSERVER_ServerDelete(s);
