@@ -63,8 +63,8 @@ def generate_of_many_answers():
 def generate_errors():
     for path, body, status, text in (
         ("no_such/generate", {"INPUT0": "x"}, 404, "unknown model"),
-        ("identity_string/generate", b"{", 500, "failed to parse the request JSON buffer"),
-        ("identity_string/generate", {"INPUT0": 5}, 500, "attempt to access JSON non-string as string"),
+        ("identity_string/generate", b"{", 400, "failed to parse the request JSON buffer"),
+        ("identity_string/generate", {"INPUT0": 5}, 400, "attempt to access JSON non-string as string"),
         ("identity_string/generate", {}, 400, "expected 1 inputs but got 0 inputs for model 'identity_string'"),
     ):
         with post(path, body) as r:
