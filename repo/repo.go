@@ -146,8 +146,8 @@ func openRepository(path string) ([]Model, error) {
 	for _, e := range entries {
 		dir := filepath.Join(path, e.Name())
 		info, err := os.Stat(dir)
-		if err != nil || !info.IsDir() {
-			continue // Triton ignores files and dead links here
+		if err != nil || !info.IsDir() || modelconfig.PassedOver(e.Name()) {
+			continue // as the server; Triton ignores files and dead links too
 		}
 		m, err := open(dir)
 		if err != nil {

@@ -129,7 +129,7 @@ var mayImport = map[string]string{
 	"server/repository/ondemand":  "server/repository/evict",
 	"server/model/fingerprint":    "server/store pkg/inferencepb",
 	"server/repository/settle":    "server/store",
-	"server/store":                "",
+	"server/store":                "pkg/modelconfig",
 	"server/store/notify":         "",
 	"server/readiness":            "",
 	"server/fleet":                "pkg/fleetstate pkg/inferencepb server/infer",

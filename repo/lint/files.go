@@ -72,13 +72,18 @@ func (r *run) noVersionHint(present []int64) string {
 	switch {
 	case len(present) > 0:
 		return fmt.Sprintf("change version_policy, or add a version that it serves: the model has %s", listed(present))
-	case strings.HasPrefix(r.Name, "."):
-		return "move it out of the repository, where every directory is a model"
+	case !r.hasConfig() && r.stray() == "":
+		return "it is not a model: move it out of the repository, or give it a config.pbtxt and a folder named 1 with the model file in it"
 	}
 	if r.isEnsemble() || r.written.GetEnsembleScheduling() != nil || slices.Contains(withoutFile, r.written.GetBackend()) {
 		return "make an empty directory named 1"
 	}
 	return "make a directory named 1 with the model file in it"
+}
+
+func (r *run) hasConfig() bool {
+	_, err := os.Stat(r.ConfigFile)
+	return err == nil || r.Texts != nil
 }
 
 // withoutFile are the backends whose models have no file.

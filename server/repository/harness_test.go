@@ -135,7 +135,8 @@ func (s *harness) log() string {
 				line = line[:i+len(prefix)]
 			}
 		}
-		if !strings.Contains(line, "successfully unloaded") && !strings.Contains(line, "ignore version directory") {
+		own := strings.Contains(line, " is not a model, as it has neither ") // advice of the start
+		if !own && !strings.Contains(line, "successfully unloaded") && !strings.Contains(line, "ignore version directory") {
 			out = append(out, s.clean(line))
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"triton/pkg/modelconfig"
 )
 
 // maxAdvised bounds the folders that are read for an advice.
@@ -13,11 +16,42 @@ const maxAdvised = 256
 
 // Advice says for each path of this machine that is probably not the one that was meant what to give
 // instead: it has no models, it is the folder of one model, or the models are in one of its folders.
+// It also names the folders that are not models.
 func (p *Paths) Advice() (all []string) {
 	for _, path := range p.Roots() {
 		if text := advise(path); text != "" {
 			all = append(all, text)
 		}
+		all = append(all, adviseFolders(path)...)
+	}
+	return all
+}
+
+// adviseFolders names the folders of a repository that are passed over, and those beside models that
+// look like none.
+func adviseFolders(path string) (all []string) {
+	var passed, others []string
+	models := 0
+	for _, folder := range slices.Sorted(slices.Values(foldersOf(path, list(path)))) {
+		inside := filepath.Join(path, folder)
+		switch {
+		case modelconfig.PassedOver(folder):
+			passed = append(passed, folder)
+		case isModel(inside, list(inside)):
+			models++
+		default:
+			others = append(others, folder)
+		}
+	}
+	if len(passed) > 0 {
+		all = append(all, fmt.Sprintf("folders of the model repository %s that are not models are passed over: %s", path, strings.Join(passed, ", ")))
+	}
+	if models == 0 {
+		return all
+	}
+	for _, folder := range others {
+		all = append(all, fmt.Sprintf("%s is not a model, as it has neither a config.pbtxt nor a version folder: move it out of the model repository %s",
+			folder, path))
 	}
 	return all
 }
@@ -28,10 +62,10 @@ func advise(path string) string {
 		at = path
 	}
 	version, entries := modelFiles(at)
-	folders := foldersOf(at, entries)
+	folders := slices.DeleteFunc(foldersOf(at, entries), modelconfig.PassedOver)
 	switch {
 	case hasConfig(entries), hasVersion(at, folders):
-		return fmt.Sprintf("the model repository %s is the folder of one model: give its parent %s", path, filepath.Dir(at))
+		return fmt.Sprintf("the model repository %s is a model, not a folder of models: give its parent %s", path, filepath.Dir(at))
 	case version && isNumber(filepath.Base(at)):
 		return fmt.Sprintf("the model repository %s is a version of the model %s: give the folder with the models, %s",
 			path, filepath.Base(filepath.Dir(at)), filepath.Dir(filepath.Dir(at)))

@@ -28,8 +28,8 @@ func TestAdvice(t *testing.T) {
 		in("noconfig"):                "",
 		in("plain"):                   "",
 		in("numbers"):                 "", // models named by numbers
-		in("top", "models", "a"):      "is the folder of one model: give its parent " + in("top", "models"),
-		in("bare", "m"):               "is the folder of one model: give its parent " + in("bare"),
+		in("top", "models", "a"):      "is a model, not a folder of models: give its parent " + in("top", "models"),
+		in("bare", "m"):               "is a model, not a folder of models: give its parent " + in("bare"),
 		in("top", "models", "a", "1"): "is a version of the model a: give the folder with the models, " + in("top", "models"),
 		in("top"):                     "and those in models are: give the folder " + in("top", "models"),
 		in("empty"):                   "is empty: each folder in it is a model, and it has none",
@@ -45,4 +45,28 @@ func TestAdvice(t *testing.T) {
 		require.Contains(t, got[0], want)
 	}
 	require.Len(t, NewLocal([]string{in("top"), in("empty"), in("bare")}, false).Advice(), 2)
+}
+
+// TestAdviceAboutFolders names the folders beside models that are none.
+func TestAdviceAboutFolders(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, folder := range []string{"m/1", ".git/1", ".example-123/x", "lost+found", "__pycache__", "docs"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, folder), 0o755))
+	}
+	p := NewLocal([]string{dir}, false)
+	require.Equal(t, []string{
+		"folders of the model repository " + dir + " that are not models are passed over: .example-123, .git, __pycache__, lost+found",
+		"docs is not a model, as it has neither a config.pbtxt nor a version folder: move it out of the model repository " + dir,
+	}, p.Advice())
+	models, err := p.List(t.Context())
+	require.NoError(t, err)
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID.Name)
+	}
+	require.Equal(t, []string{"docs", "m"}, names)
+	require.NoError(t, os.Rename(filepath.Join(dir, "m"), filepath.Join(dir, ".m")))
+	require.Contains(t, NewLocal([]string{dir}, false).Advice()[0], ".m")
+	require.NoError(t, p.Register(t.Context(), filepath.Join(dir, ".m"), map[string]string{".hidden": "h"}), "a name that is given counts")
 }

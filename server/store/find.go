@@ -70,7 +70,7 @@ func (p *Paths) find(roots []root, name string) (models []Model, err error) {
 
 // foldersOf returns the folders whose model would have a name, in the order of a listing.
 func (r *root) foldersOf(name string) (all []string) {
-	if _, renamed := r.names[name]; !renamed && !r.hides(name) {
+	if _, renamed := r.names[name]; !renamed && !r.hides(name) && !r.passesOver(name) {
 		all = append(all, name)
 	}
 	for folder, model := range r.names {

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"sync"
 
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 )
 
@@ -256,7 +257,14 @@ func (p *Paths) roots() []root {
 func (r *root) list(ctx context.Context, p *Paths) {
 	if r.place, r.err = p.place(r.path); r.err == nil {
 		r.folders, r.err = r.place.List(ctx)
+		r.folders = slices.DeleteFunc(r.folders, r.passesOver)
 	}
+}
+
+// passesOver reports whether a folder is not a model by its name, unless it was registered as one.
+func (r *root) passesOver(folder string) bool {
+	_, registered := r.names[folder]
+	return !registered && modelconfig.PassedOver(folder)
 }
 
 // modelName returns the name of the model in a folder.

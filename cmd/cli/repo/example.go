@@ -65,11 +65,14 @@ A model that calls others is written together with them.`,
 	return cmd
 }
 
-// runExample writes the models and prints a line for each. After an interrupt the folder
-// has only complete models.
+// runExample writes the models and prints a line for each. After an interrupt, or when
+// the reader of the lines ends, the folder has only complete models.
 func runExample(ctx context.Context, p process.Process, dir string, o example.Options) error {
 	ctx, stop := p.Interruptible(ctx)
 	defer stop()
+	if p.IgnoreBrokenPipe != nil { // else a reader that ends would leave an unfinished model behind
+		p.IgnoreBrokenPipe()
+	}
 	o.Written = func(model string, bytes int64) {
 		fmt.Fprintf(p.Stdout, "%-18s %9.1f KiB\n", model, float64(bytes)/1024)
 	}
