@@ -52,7 +52,7 @@ func (m *Model) ReadConfig() ([]byte, error) {
 	case err == nil && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("read %s: %w", m.ConfigFile, ErrNoFile)
 	}
-	return os.ReadFile(m.ConfigFile)
+	return modelconfig.ReadText(m.ConfigFile)
 }
 
 // FS returns the model's directory.

@@ -60,7 +60,7 @@ func Foreign(file string) *Format {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	f, err := os.Open(file)
+	f, err := openFile(file)
 	if err != nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 
 // describeOpenVINO reads OpenVINO's IR: model.xml, with the weights in a .bin file beside it.
 func describeOpenVINO(file string) (*described, error) {
-	f, err := os.Open(file)
+	f, err := openFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -21,7 +20,7 @@ import (
 // describeSavedModel reads the signatures of a TensorFlow SavedModel in a folder.
 func describeSavedModel(dir string) (*described, error) {
 	file := filepath.Join(dir, SavedModelFile)
-	f, err := os.Open(file)
+	f, err := openFile(file)
 	if err != nil {
 		return nil, err
 	}

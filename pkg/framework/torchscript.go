@@ -16,6 +16,11 @@ import (
 // describeTorchScript reads the arguments and results of a TorchScript archive. The archive does
 // not say the types and shapes of tensors.
 func describeTorchScript(file string) (*described, error) {
+	regular, err := openFile(file) // zip.OpenReader would wait for a named pipe
+	if err != nil {
+		return nil, err
+	}
+	_ = regular.Close() // nothing was written
 	z, err := zip.OpenReader(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a TorchScript archive: %w", file, err)

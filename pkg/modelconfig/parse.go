@@ -109,22 +109,28 @@ func ReadText(path string) ([]byte, error) {
 	return src, nil
 }
 
-func readRegular(path string) ([]byte, error) {
+// Open opens a regular file or a folder: to open a named pipe would wait for ever, and devices have
+// no end.
+func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
-	case info.IsDir(): // the read returns the system's error
-	case !info.Mode().IsRegular():
+	case !info.IsDir() && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("it is a %s, not a regular file", kind(info.Mode()))
-	case info.Size() > maxText:
-		return nil, errTooLong
 	}
-	f, err := os.Open(path)
+	return os.Open(path)
+}
+
+func readRegular(path string) ([]byte, error) {
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxText {
+		return nil, errTooLong
+	}
 	src, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err == nil && len(src) > maxText {
 		return nil, errTooLong

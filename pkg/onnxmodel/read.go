@@ -12,18 +12,18 @@ const maxRank = 256
 // ReadFile reads the outline of the ONNX file at path. Its memory does not
 // depend on the size of the weights, which are skipped unread.
 func ReadFile(path string) (*Model, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // to open a named pipe would wait for ever
+		return nil, fmt.Errorf("read ONNX model %s: not a regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read ONNX model %s: not a regular file", path)
-	}
 	m, err := Read(f, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("read ONNX model %s: %w", path, err)

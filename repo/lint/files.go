@@ -169,7 +169,7 @@ func (r *run) modelFile(path string) {
 }
 
 func (r *run) readable(path string) bool {
-	f, err := os.Open(path)
+	f, err := modelconfig.Open(path)
 	if err != nil {
 		r.addFile(ruleUnreadable, path, err.Error(), "give the server's user the right to read it")
 		return false
@@ -203,7 +203,7 @@ func classes(dims []int64) int64 {
 }
 
 func countLines(path string) (int, error) {
-	f, err := os.Open(path)
+	f, err := modelconfig.Open(path)
 	if err != nil {
 		return 0, err
 	}

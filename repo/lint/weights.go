@@ -18,7 +18,7 @@ const pointerHeader = "version https://git-lfs.github.com/spec/"
 
 // isPointer reports whether a file is a pointer of Git LFS.
 func isPointer(path string) bool {
-	f, err := os.Open(path)
+	f, err := modelconfig.Open(path)
 	if err != nil {
 		return false
 	}

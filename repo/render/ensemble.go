@@ -1,7 +1,6 @@
 package render
 
 import (
-	"os"
 	"path/filepath"
 
 	pb "triton/pkg/inferencepb"
@@ -34,7 +33,7 @@ func (c *completion) decoupled(config *pb.ModelConfig, depth int) bool {
 			continue
 		}
 		path := filepath.Join(filepath.Dir(c.model.Dir), name, modelconfig.FileName)
-		src, err := os.ReadFile(path)
+		src, err := modelconfig.ReadText(path)
 		if err != nil {
 			continue // the model has no configuration, and is not decoupled before it loads
 		}

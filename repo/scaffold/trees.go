@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
 )
 
 // ensembleOfTrees is what the file of an XGBoost or LightGBM model says about it.
@@ -26,7 +27,7 @@ type ensembleOfTrees struct {
 // bytes; nil if it is another file. XGBoost's text and binary JSON have the extensions .json, .ubj
 // and .model, LightGBM's text has any.
 func treesDescriber(file string) (func(string) (*described, error), error) {
-	f, err := os.Open(file)
+	f, err := modelconfig.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // the reader of ONNX files reports it
 	}
@@ -53,7 +54,7 @@ func treesDescriber(file string) (func(string) (*described, error), error) {
 
 func describeTrees(read func(io.Reader) (ensembleOfTrees, error)) func(string) (*described, error) {
 	return func(file string) (*described, error) {
-		f, err := os.Open(file)
+		f, err := modelconfig.Open(file)
 		if err != nil {
 			return nil, err
 		}

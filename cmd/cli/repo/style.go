@@ -1,9 +1,8 @@
 package repo
 
 import (
-	"os"
-
 	"triton/cmd/cli/process"
+	"triton/pkg/modelconfig"
 	"triton/repo"
 	"triton/repo/explain"
 	"triton/repo/report"
@@ -47,7 +46,7 @@ func (s textStyle) report(o lintOptions, models []repo.Model, found []repo.Findi
 					return models[i].ReadConfig()
 				}
 			}
-			return os.ReadFile(file)
+			return modelconfig.ReadText(file)
 		}
 	}
 	return r

@@ -2,7 +2,6 @@ package requirement
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ func (k *checker) vocabularyFile(dir string) {
 	if name == "" || !filepath.IsLocal(name) {
 		return
 	}
-	text, err := os.ReadFile(filepath.Join(dir, name))
+	text, err := modelconfig.ReadText(filepath.Join(dir, name))
 	if err != nil {
 		k.add(ruleParameters, path, "put the file into the version's folder", "reading the vocabulary: %s; or set parameter 'vocabulary_size'", err)
 		return
