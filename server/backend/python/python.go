@@ -172,7 +172,7 @@ func (b *Backend) environment(ctx context.Context, spec backend.Spec, s settings
 		ModelDir: filepath.Dir(spec.Dir), Path: spec.Config.GetParameters()["EXECUTION_ENV_PATH"].GetStringValue(),
 		Executable: s.executable, Requirements: p.Requirements, Cache: s.cache, Log: spec.Log,
 	})
-	e.Env = withThreads(e.Env, p.Threads)
+	e.Env = withThreads(env.WithoutSecrets(e.Env, s.credentials), p.Threads)
 	return e, err
 }
 

@@ -14,6 +14,8 @@ type settings struct {
 	cache      string        // the folder of environments
 	start      time.Duration // until the interpreter runs and has imported numpy
 	stop       time.Duration // for finalize
+	// credentials reports that models get the credentials of the model stores.
+	credentials bool
 }
 
 // maxSeconds is the longest time that a Duration can hold.
@@ -37,6 +39,12 @@ func parseSettings(pairs map[string]string) (settings, error) {
 			return s, status.New(status.InvalidArg, "%s can't be smaller than or equal to zero.", c.key)
 		}
 		*c.to = time.Duration(min(n, maxSeconds)) * time.Second
+	}
+	if text, ok := pairs["store-credentials"]; ok {
+		var err error
+		if s.credentials, err = strconv.ParseBool(text); err != nil {
+			return s, status.New(status.InvalidArg, "--backend-config python,store-credentials=%s: not true or false", text)
+		}
 	}
 	return s, checkUnused(pairs)
 }

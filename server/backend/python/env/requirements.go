@@ -124,7 +124,7 @@ func runGuarded(ctx context.Context, e Environment, dir string, lock *os.File, a
 
 func command(ctx context.Context, e Environment, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, e.Interpreter, args...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = e.Env, dir, 5*time.Second
+	cmd.Env, cmd.Dir, cmd.WaitDelay = WithoutSecrets(e.Env, false), dir, 5*time.Second
 	return cmd
 }
 
