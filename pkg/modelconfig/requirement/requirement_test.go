@@ -77,7 +77,7 @@ func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := parse(t, param("vocabulary", "v.txt"))
-	require.Contains(t, requirement.Files("tokenizer", c, dir)[0].Msg, "no such file or directory; or set parameter 'vocabulary_size'")
+	require.Contains(t, requirement.Files("tokenizer", c, dir)[0].Msg, "No such file or directory; or set parameter 'vocabulary_size'")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "v.txt"), []byte("[PAD]\r\n[UNK]\r\n"), 0o600))
 	require.Equal(t, "the vocabulary has no line [CLS]", requirement.Files("tokenizer", c, dir)[0].Msg)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "v.txt"), []byte("[PAD]\r\n[UNK]\r\n[CLS]\n[SEP]"), 0o600))
