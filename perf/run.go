@@ -10,6 +10,7 @@ import (
 
 	"triton/perf/data"
 	"triton/perf/load"
+	"triton/pkg/client"
 )
 
 // LoadError ends a run because requests failed.
@@ -167,7 +168,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.server == nil {
 		return nil
 	}
-	return r.ask(ctx, func(ctx context.Context) error {
+	err := r.ask(ctx, func(ctx context.Context) error {
 		meta, err := r.server.ServerMetadata(ctx)
 		if err != nil {
 			return &SetupError{What: "unable to get server metadata", Err: err}
@@ -175,6 +176,14 @@ func (r *run) prepare(ctx context.Context) error {
 		r.settings.ServerStats = slices.Contains(meta.GetExtensions(), "statistics")
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if _, err := r.serverSnapshot(ctx); errors.Is(err, client.ErrDenied) { // other errors are those of the first window
+		r.settings.ServerStats = false
+		r.notice("WARNING: the server's part of the latency is not measured: " + err.Error())
+	}
+	return nil
 }
 
 // checkModel compares the configuration of the run with the model. Requests of sequences and of

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -503,7 +504,7 @@ func TestMissingStatisticsAreNotZero(t *testing.T) {
 		f.requests.Store(1_000_000) // before the run
 		calls := 0
 		f.statistics = func() error {
-			if calls++; calls == 2 { // at the end of the first window
+			if calls++; calls == 3 { // at the end of the first window
 				return errors.New("not now")
 			}
 			return nil
@@ -511,6 +512,19 @@ func TestMissingStatisticsAreNotZero(t *testing.T) {
 		rep, _, err := measure(t, f, func(c *perf.Config) {})
 		require.NoError(t, err)
 		require.InDelta(t, rep.Levels[0].Requests, rep.Levels[0].Server.Success.Count, 3)
+	})
+}
+
+// Without the permission to read statistics the client's part is measured alone.
+func TestDeniedStatistics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.statistics = func() error { return &status.Error{Msg: "key may not read statistics", Cause: client.ErrDenied} }
+		rep, events, err := measure(t, f, nil)
+		require.NoError(t, err)
+		require.Nil(t, rep.Levels[0].Server)
+		require.False(t, rep.Settings.ServerStats)
+		require.Contains(t, fmt.Sprint(events), "WARNING: the server's part of the latency is not measured: server statistics: key may not read statistics")
 	})
 }
 

@@ -7,8 +7,12 @@ import (
 	"io"
 	"net/http"
 
+	"triton/pkg/client/internal/wire"
 	"triton/pkg/status"
 )
+
+// ErrDenied is in the chain of the error of a call that the client may not make.
+var ErrDenied = wire.ErrDenied
 
 const statePath = "/v2/repository/state"
 

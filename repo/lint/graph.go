@@ -32,6 +32,10 @@ func (r *run) graphs() {
 			r.addAll(found)
 			continue
 		}
+		if r.options.Strict {
+			r.addAll(autofill.Check(cfg, graph))
+			continue
+		}
 		if _, err := autofill.Complete(cfg, graph, r.options.DefaultMaxBatch); err != nil {
 			r.add(ruleIncomplete, "max_batch_size", err.Error(), "remove max_batch_size, or export the model with a variable first dimension")
 			continue

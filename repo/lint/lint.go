@@ -5,6 +5,7 @@
 package lint
 
 import (
+	"path/filepath"
 	"slices"
 	"sort"
 
@@ -33,6 +34,11 @@ type Options struct {
 	// Python is the interpreter that reads Python models without running them; empty
 	// skips the rules about them.
 	Python string
+	// ConfigName is the server's --model-config-name: of a model that has this file in configs, the server reads
+	// no other configuration. Empty: all configurations of a model are checked.
+	ConfigName string
+	// Strict reports that the server does not complete configurations.
+	Strict bool
 	// AllMistakes lists every mistake of a text that cannot be read, instead of the first ones.
 	AllMistakes bool
 }
@@ -43,7 +49,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	var runs []*run
 	known := &peers{options: o, runs: map[string]map[string]*run{}}
 	for i := range models {
-		for n, m := range variants(models[i]) {
+		for n, m := range o.variants(models[i]) {
 			r := &run{Model: &m, options: o}
 			r.check()
 			runs = append(runs, r)
@@ -68,8 +74,8 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	return slices.Compact(found)
 }
 
-// variants returns the model with each of its configurations.
-func variants(m repo.Model) []repo.Model {
+// variants returns the model with each of its configurations that the server may read.
+func (o *Options) variants(m repo.Model) []repo.Model {
 	list := []repo.Model{m}
 	custom, err := m.CustomConfigs()
 	if err != nil {
@@ -78,7 +84,13 @@ func variants(m repo.Model) []repo.Model {
 	for _, path := range custom {
 		v := m
 		v.ConfigFile = path
+		if o.ConfigName != "" && filepath.Base(path) == o.ConfigName+".pbtxt" {
+			return []repo.Model{v}
+		}
 		list = append(list, v)
+	}
+	if o.ConfigName != "" {
+		return list[:1]
 	}
 	return list
 }

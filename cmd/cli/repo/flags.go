@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
+	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo/example"
@@ -38,6 +40,8 @@ type lintOptions struct {
 	excerpt       string
 	gpus          int
 	config        string
+
+	backendConfig []string
 }
 
 // maxGPUs bounds the number of GPUs of a machine.
@@ -71,12 +75,39 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.StringVar(&o.excerpt, "excerpt", "auto", "show the lines with findings in the text: auto (on a terminal), always, never")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
 	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.StringVar(&o.ConfigName, "model-config-name", "", "the server's model-config-name: models that have this file in configs are checked with it alone")
+	f.BoolVar(&o.Strict, "disable-auto-complete-config", false, "the server does not complete configurations")
+	f.StringArrayVar(&o.backendConfig, "backend-config", nil, "a backend-config of the server, <backend>,<setting>=<value> or <setting>=<value>; default-max-batch-size and backend-directory are used")
 	f.StringSliceVar(&o.Backends, "backends", nil, "names of the backends that the server has; a model that needs another is an error (default: those of this program, and a note for others of NVIDIA's)")
 	f.StringVar(&o.BackendDirectory, "backend-directory", "", "the server's backend-directory: its folders with a model.py are backends")
 	f.IntVar(&o.gpus, "gpus", -1, "number of GPUs of the machine that will serve; -1: not known, and every GPU that a configuration names is there")
 	f.BoolVar(&o.NoWeights, "no-weights", false, "model files are left out on purpose: one note instead of an error for each model")
 	f.StringVar(&o.Python, "python", "python3", "interpreter that reads model.py, without running it; empty skips the rules about Python models")
 	f.StringVar(&o.config, "config", "", configUsage)
+}
+
+// applyBackendConfig reads the settings of --backend-config that matter here.
+func (o *lintOptions) applyBackendConfig() error {
+	for _, text := range o.backendConfig {
+		backend, setting, ok := strings.Cut(text, ",")
+		if !ok {
+			backend, setting = "", text
+		}
+		name, value, ok := strings.Cut(setting, "=")
+		switch {
+		case !ok || name == "":
+			return process.UsageError("--backend-config=%s: give <backend>,<setting>=<value> or <setting>=<value>", text)
+		case name == "backend-directory" && backend == "":
+			o.BackendDirectory = value
+		case name == "default-max-batch-size" && (backend == "" || backend == "onnxruntime"):
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 0 {
+				return process.UsageError("--backend-config=%s: %q is no number of at least 0", text, value)
+			}
+			o.DefaultMaxBatch = n
+		}
+	}
+	return nil
 }
 
 // forms returns the forms of the findings. From SARIF on they are those of services that show them

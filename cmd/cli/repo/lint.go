@@ -60,7 +60,7 @@ command line is wrong or a path cannot be read.`,
 		"severity": complete.Values(severities...),
 		"fail-on":  complete.Values(append(severities, failOnNothing)...),
 		"explain":  completeRules, "color": when, "excerpt": when,
-		"cpus": complete.Nothing, "gpus": complete.Nothing, "backends": complete.Nothing, "default-max-batch-size": complete.Nothing, "rules-url": complete.Nothing,
+		"cpus": complete.Nothing, "gpus": complete.Nothing, "backends": complete.Nothing, "model-config-name": complete.Nothing, "backend-config": complete.Nothing, "default-max-batch-size": complete.Nothing, "rules-url": complete.Nothing,
 	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := f.FillCommand(o.config); err != nil {
@@ -149,6 +149,9 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 		return process.UsageError("--cpus: %d is less than 0", o.CPUs)
 	case o.writeBaseline && o.baseline == "":
 		return process.UsageError("--write-baseline needs --baseline with the file to write")
+	}
+	if err := o.applyBackendConfig(); err != nil {
+		return err
 	}
 	models, err := openModels(p, paths, o.stdinPath)
 	if err != nil {

@@ -189,9 +189,9 @@ func (m *Mirror) list(ctx context.Context) (l *listing, err error) {
 // fail records that the path cannot be listed, and logs it when the reason is new. It returns the
 // last listing and the error.
 func (m *Mirror) fail(err error) (*listing, error) {
-	err = status.New(status.Unavailable, "%w", err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	err = status.New(status.Unavailable, "%w%s", err, m.offlineHint(err))
 	m.stats.failures.Add(1)
 	if m.failure == nil {
 		m.since = time.Now()

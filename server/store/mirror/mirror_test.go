@@ -395,7 +395,7 @@ func TestOfflineStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	files := map[string]string{"m/config.pbtxt": "c", "m/1/model": "one", "n/1/model": "never fetched"}
-	first := newKit(t, dir, mirror.Options{Offline: true}, files)
+	first := newKit(t, dir, mirror.Options{}, files)
 	require.NoError(t, first.Check(t.Context()))
 	require.Equal(t, []string{"m", "n"}, first.list(t))
 	stamp, want := first.stamp(t, "m"), first.fetch(t, "m", "1")
@@ -407,6 +407,7 @@ func TestOfflineStart(t *testing.T) {
 			err := k.Check(t.Context())
 			if !offline || errors.Is(down, remote.ErrDenied) {
 				require.ErrorIs(t, err, down, name)
+				require.Equal(t, !offline && name == "unreachable", strings.Contains(err.Error(), "--store-offline=cached"), err)
 				continue
 			}
 			require.NoError(t, err)

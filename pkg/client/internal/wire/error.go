@@ -33,18 +33,28 @@ func SpeaksRPC(err error) error {
 	return err
 }
 
+// ErrDenied is in the chain of the error of a call that the client may not make.
+var ErrDenied = errors.New("permission denied")
+
+// restricted begins Triton's message about an RPC that needs a header, whose code is Unavailable.
+const restricted = "This protocol is restricted, expecting header"
+
 // HTTPError returns the error of a response with a status other than 200, with the
 // server's text.
 func HTTPError(code int, body []byte) error {
-	var e struct{ Error string }
+	var reply struct{ Error string }
 	msg := ""
-	if json.Unmarshal(body, &e) == nil {
-		msg = e.Error
+	if json.Unmarshal(body, &reply) == nil {
+		msg = reply.Error
 	}
 	if msg == "" {
 		msg = fmt.Sprintf("HTTP status %d: %.200q", code, body)
 	}
-	return &status.Error{Code: codeOfHTTP(code), Msg: msg}
+	e := &status.Error{Code: codeOfHTTP(code), Msg: msg}
+	if code == http.StatusForbidden || code == http.StatusUnauthorized {
+		e.Cause = ErrDenied
+	}
+	return e
 }
 
 func codeOfHTTP(code int) status.Code {
@@ -84,6 +94,9 @@ func RPCError(ctx context.Context, err error) error {
 		}
 		// Scripts look for the words of the C++ library.
 		msg = "failed to connect to all addresses; last error: " + msg
+	}
+	if c := s.Code(); c == codes.PermissionDenied || c == codes.Unauthenticated || strings.HasPrefix(msg, restricted) {
+		err = errors.Join(ErrDenied, err)
 	}
 	return &status.Error{Code: codeOfGRPC(s.Code()), Msg: msg, Cause: err}
 }

@@ -65,6 +65,21 @@ func TestRPCError(t *testing.T) {
 	require.Equal(t, context.Canceled, RPCError(ended, err))
 }
 
+// TestDenied: the errors of calls that the client may not make are recognised.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]bool{401: true, 403: true, 400: false, 503: false} {
+		require.Equal(t, want, errors.Is(HTTPError(code, []byte(`{"error":"x"}`)), ErrDenied), code)
+	}
+	for err, want := range map[error]bool{
+		grpcstatus.Error(codes.PermissionDenied, "x"): true, grpcstatus.Error(codes.Unauthenticated, "x"): true,
+		grpcstatus.Error(codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-k'"): true,
+		grpcstatus.Error(codes.Unavailable, "x"): false,
+	} {
+		require.Equal(t, want, errors.Is(RPCError(t.Context(), err), ErrDenied), err)
+	}
+}
+
 func TestParseGRPC(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
