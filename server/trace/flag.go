@@ -75,6 +75,6 @@ func parseLevel(text string) (l level, reason string) {
 	case "tensors":
 		return tensors, ""
 	default:
-		return off, "invalid value for trace level option: " + name
+		return off, "invalid value for trace level option: " + name + ": use one of OFF, TIMESTAMPS, TENSORS"
 	}
 }

@@ -22,7 +22,7 @@ func TestBadOptions(t *testing.T) {
 		{"XX,a=1", "--trace-config\".\ninvalid value for trace mode option: xx. Available options are \"triton\" and \"opentelemetry\""},
 		{"a=b,c=d", "--trace-config\".\ninvalid value for trace mode option: a=b. Available options are \"triton\" and \"opentelemetry\""},
 		{"mode=X", "--trace-config mode\".\ninvalid value for trace mode option: x. Available options are \"triton\" and \"opentelemetry\""},
-		{"level=Foo", "--trace-config level\".\ninvalid value for trace level option: foo"},
+		{"level=Foo", "--trace-config level\".\ninvalid value for trace level option: foo: use one of OFF, TIMESTAMPS, TENSORS"},
 		{"rate=x", "--trace-config rate\".\nInvalid option value. Got x"},
 		{"rate=5000000000", "--trace-config rate\".\nProvided option value is out of bound. Got 5000000000"},
 		{"count=x", "--trace-config count\".\nInvalid option value. Got x"},

@@ -25,7 +25,7 @@ func (o *options) load(t table) {
 		case "poisson":
 			c.Distribution = perf.Poisson
 		default:
-			return fmt.Errorf("Failed to parse --request-distribution. Unsupported type provided: '%s'. Choices are 'posson' or 'constant'.", text)
+			return fmt.Errorf("Failed to parse --request-distribution. Unsupported type provided: '%s'. Choices are 'poisson' or 'constant'.", text)
 		}
 		return nil
 	})

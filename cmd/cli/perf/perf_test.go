@@ -95,7 +95,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --request-rate-range nan", "Error: Failed to parse --request-rate-range. Invalid value provided: nan"},
 		{"-m x --request-rate-range 1:2:3:4", "Error: Failed to parse --request-rate-range. The value does not match <start:end:step>."},
 		{"-m x --request-rate-range 9 --request-count 8", "Error: --request-count can not be less than request rate"},
-		{"-m x --request-distribution even", "Error: Failed to parse --request-distribution. Unsupported type provided: 'even'. Choices are 'posson' or 'constant'."},
+		{"-m x --request-distribution even", "Error: Failed to parse --request-distribution. Unsupported type provided: 'even'. Choices are 'poisson' or 'constant'."},
 		{"-m x --request-intervals /no/such/file", "Error: Failed to parse --request-intervals. The value must be a valid file path"},
 		{"-m x --sequence-id-range 5:5", "Error: Failed to parse --sequence-id-range. The 'end' value must be greater than 'start' value."},
 		{"-m x --sequence-id-range 5:6:7", "Error: Failed to parse --sequence-id-range. The value does not match <start:end>."},

@@ -49,16 +49,21 @@ func (o *options) setVerbose(v string) error {
 }
 
 func (o *options) setLogFormat(v string) (err error) {
-	o.log.Format, err = log.ParseFormat(v)
-	return err
+	if o.log.Format, err = log.ParseFormat(v); err != nil {
+		return fmt.Errorf("%w%s", err, use("default", "ISO8601", "json"))
+	}
+	return nil
 }
+
+// use lists the values of a flag behind the text of an error, which is Triton's.
+func use(values ...string) string { return ": use one of " + strings.Join(values, ", ") }
 
 func (o *options) setControl(v string) error {
 	mode, ok := map[string]repository.Control{
 		"none": repository.ControlNone, "poll": repository.ControlPoll, "explicit": repository.ControlExplicit, "auto": repository.ControlAuto,
 	}[strings.ToLower(v)]
 	if !ok {
-		return errors.New("invalid argument for --model-control-mode")
+		return errors.New("invalid argument for --model-control-mode" + use("none", "poll", "explicit", "auto"))
 	}
 	o.Models.Control = mode
 	return nil
@@ -160,7 +165,7 @@ func (o *options) setCompression(v string) error {
 		"none": grpcapi.CompressNone, "low": grpcapi.CompressLow, "medium": grpcapi.CompressMedium, "high": grpcapi.CompressHigh,
 	}[strings.ToLower(v)]
 	if !ok {
-		return errors.New("invalid argument for --grpc_infer_response_compression_level")
+		return errors.New("invalid argument for --grpc_infer_response_compression_level" + use("none", "low", "medium", "high"))
 	}
 	o.GRPC.Limits.Compression = level
 	return nil
@@ -172,7 +177,7 @@ func (o *options) setRateLimit(v string) error {
 		o.RateLimiter.Enabled = strings.EqualFold(v, "execution_count")
 		return nil
 	}
-	return tritonErrorf("invalid argument for --rate-limit")
+	return tritonErrorf("invalid argument for --rate-limit%s", use("off", "execution_count"))
 }
 
 // addRateResource reads "<name>:<count>" or "<name>:<count>:<device>". As in Triton, a

@@ -47,7 +47,7 @@ func TestWrongUse(t *testing.T) {
 		{"stray", "Unexpected argument: stray"},
 		{"testdata", "Unexpected argument: testdata; did you mean --model-repository=testdata?"},
 		{"--allow-http", "option '--allow-http' requires an argument"},
-		{"--log-format=foo", "Bad option: \"--log-format\".\ninvalid argument for --log-format"},
+		{"--log-format=foo", "Bad option: \"--log-format\".\ninvalid argument for --log-format: use one of default, ISO8601, json"},
 		{"--log-verbose=yes", "Bad option: \"--log-verbose\".\nInvalid option value. Got yes"},
 		{"--http-max-input-size=0", "Bad option: \"--http-max-input-size\".\nError: --http-max-input-size must be greater than 0."},
 		{"--grpc-infer-thread-count=1", "Bad option: \"--grpc-infer-thread-count\".\ninvalid argument for --grpc_infer_thread_count. Must be in the range 2 to 128."},
@@ -55,8 +55,8 @@ func TestWrongUse(t *testing.T) {
 		{"--backend-config=foo", "Bad option: \"--backend-config\".\n--backend-config option format is '<backend name>,<setting>=<value>'. Got foo"},
 		{"--backend-config=a=b,c", "Bad option: \"--backend-config\".\n--backend-config option format is '<backend name>,<setting>=<value>'. Got a=b,c"},
 		{"--cuda-memory-pool-byte-size=1", "Bad option: \"--cuda-memory-pool-byte-size\".\nCannot parse pair option due to incorrect number of inputs.--<pair option> argument requires format <first>:<second>. Found: 1"},
-		{"--model-control-mode=foo", "Bad option: \"--model-control-mode\".\ninvalid argument for --model-control-mode"},
-		{"--rate-limit=foo", "Bad option: \"--rate-limit\".\ninvalid argument for --rate-limit"},
+		{"--model-control-mode=foo", "Bad option: \"--model-control-mode\".\ninvalid argument for --model-control-mode: use one of none, poll, explicit, auto"},
+		{"--rate-limit=foo", "Bad option: \"--rate-limit\".\ninvalid argument for --rate-limit: use one of off, execution_count"},
 		{"--http-port=8000 --grpc-port=8000", "The server cannot listen to HTTP requests and GRPC requests at the same address and port 0.0.0.0:8000"},
 	} {
 		code, out, errs := clitest.Run(t, nil, append([]string{"serve"}, strings.Fields(c.args)...)...)
