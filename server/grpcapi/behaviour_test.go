@@ -20,6 +20,7 @@ import (
 	"triton/pkg/log"
 	"triton/server/grpcapi"
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 type streamClient = grpc.BidiStreamingClient[inferencepb.ModelInferRequest, inferencepb.ModelStreamInferResponse]
@@ -217,6 +218,37 @@ func TestClientThatNeverReads(t *testing.T) {
 	require.Less(t, len(lines), 30)
 	require.Contains(t, lines[len(lines)-2], `{"error_message":"the request was cancelled because the client reads the stream too slowly: more than 8388608 bytes of responses wait for it"`)
 	require.Equal(t, "OK", lines[len(lines)-1])
+}
+
+// TestStreamThatHoldsMost: when the memory for requests is short, the stream that holds most ends, and
+// frees what waits for its client.
+func TestStreamThatHoldsMost(t *testing.T) {
+	t.Parallel()
+	s := newScripted()
+	s.size = 1 << 20
+	budget := memory.New(16 << 20)
+	conn := serve(t, s, s.stub, func(o *grpcapi.Options) { o.Memory = budget })
+	stream := openStream(t, t.Context(), conn)
+	require.NoError(t, stream.Send(scriptRequest("dec a | "+strings.Repeat("r ", 60)+"f")))
+	r := s.submitted(t, 1)[0]
+	s.mu.Lock()
+	steps := s.steps
+	s.steps = nil
+	s.mu.Unlock()
+	for _, p := range steps[:40] {
+		p.do()
+	}
+	require.EqualValues(t, 1, budget.Cancelled())
+	require.Eventually(t, func() bool { return s.pool.Outstanding() < 40 }, time.Minute, time.Millisecond, "what waits is freed")
+	for _, p := range steps[40:60] {
+		p.do()
+	}
+	require.True(t, r.Cancelled())
+	steps[60].do()
+	lines := strings.Split(strings.TrimSpace(transcript(stream)), "\n")
+	require.Contains(t, lines[len(lines)-1], "ResourceExhausted")
+	require.Contains(t, lines[len(lines)-1], "its client reads too slowly and the memory for requests")
+	require.Eventually(t, func() bool { return budget.Total() == 0 }, time.Minute, time.Millisecond)
 }
 
 // TestManySmallUnread: responses with hardly any data count with their own size.

@@ -27,18 +27,20 @@ type Stream struct {
 	cancel func()
 	bytes  atomic.Int64
 	listed bool
+	ended  bool
 }
 
 // NewStream returns the count of a stream. cancel drops what the stream holds; it is called once at
 // most, on a goroutine of its own, also after End.
 func (b *Budget) NewStream(cancel func()) *Stream { return &Stream{budget: b, cancel: cancel} }
 
-// Set records what the stream holds.
+// Set records what the stream holds. It counts as replies besides the tensors: many responses have
+// hardly any data.
 func (s *Stream) Set(bytes int) {
-	if s == nil || s.budget == nil {
+	if s == nil || s.budget == nil || s.ended {
 		return
 	}
-	s.bytes.Store(int64(bytes))
+	s.budget.Add(Replies, bytes-int(s.bytes.Swap(int64(bytes))))
 	if bytes < manyBytes || s.listed {
 		return
 	}
@@ -68,7 +70,11 @@ func (s *Stream) Grown(bytes int) {
 
 // End ends the stream.
 func (s *Stream) End() {
-	if s == nil || !s.listed {
+	if s == nil {
+		return
+	}
+	s.Set(0)
+	if s.ended = true; !s.listed {
 		return
 	}
 	s.listed = false
