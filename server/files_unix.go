@@ -29,7 +29,7 @@ func maxConnections() int {
 	if err != nil {
 		open, _ = os.ReadDir("/dev/fd")
 	}
-	return connectionsWithin(uint64(files.Cur), len(open))
+	return connectionsWithin(uint64(files.Cur), len(open)) //nolint:unconvert // int64 on FreeBSD
 }
 
 // connectionsWithin returns how many connections fit if that many files are open.
