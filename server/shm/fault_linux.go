@@ -35,7 +35,7 @@ type guarded struct {
 var (
 	mappings  [maxMappings]guarded
 	mapped    int64   // entries that were ever used
-	previous  uintptr // Go's handler
+	previous  uintptr //nolint:unused // Go's handler, for onSIGBUS
 	onSIGBUSP uintptr // the address of onSIGBUS
 )
 
