@@ -106,13 +106,13 @@ func (b *Budget) Take(k Kind, n, holds int) error {
 	if b == nil {
 		return nil
 	}
+	b.used[k].Add(int64(n)) // before the check, so that requests at one time do not overrun the limit together
 	if limit := b.limit.Load(); limit > 0 {
-		top := most(limit, holds+n)
-		if b.Total()+int64(n) > top {
+		if top := most(limit, holds+n); b.Total() > top {
+			b.used[k].Add(-int64(n))
 			return b.refuse(k, n, holds, top)
 		}
 	}
-	b.used[k].Add(int64(n))
 	return nil
 }
 
