@@ -42,8 +42,11 @@ type Options struct {
 
 	Repositories []string
 	// ExitOnError makes Run fail if any model cannot be loaded.
-	ExitOnError     bool
-	StrictReadiness bool
+	ExitOnError bool
+	// RequireLibraries counts models that lack nothing but the library of their backend among those
+	// that cannot be loaded.
+	RequireLibraries bool
+	StrictReadiness  bool
 	// Readiness replaces StrictReadiness, unless its mode is readiness.Triton.
 	Readiness readiness.Policy
 	// ServeWhileLoading opens the ports before the models are loaded.

@@ -145,7 +145,7 @@ func New(o Options) (*Server, error) {
 		},
 		Agents: agents.New(agents.Options{Directory: o.Agents.Directory, PreferLibrary: o.Agents.PreferLibrary, Log: o.Log}),
 		Paths:  o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,
-		ID: o.ID, Version: TritonVersion, Extensions: extensions,
+		RequireLibraries: o.RequireLibraries, ID: o.ID, Version: TritonVersion, Extensions: extensions,
 		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
 		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed, SettleTime: o.Models.SettleTime,
 		Demand: s.demand(), GPUMemory: s.gpus.processMemory, MemoryRecord: o.Models.MemoryRecord,

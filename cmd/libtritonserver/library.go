@@ -51,8 +51,8 @@ func (l *library) start(settings []inprocess.Setting) (inprocess.Options, error)
 		return inprocess.Options{}, cause(r.err)
 	}
 	return inprocess.Options{
-		Service: s.Service(),
-		Poll:    func() error { return s.Poll(context.Background()) },
+		Service:  s.Service(),
+		Poll:     func() error { return s.Poll(context.Background()) },
 		Register: s.RegisterRepository, Unregister: s.UnregisterRepository,
 		Metrics: s.MetricsText, Stop: r.end, SetExitTimeout: s.SetExitTimeout,
 	}, nil

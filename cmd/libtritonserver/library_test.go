@@ -2,6 +2,7 @@ package main
 
 import (
 	"debug/elf"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"triton/pkg/log"
 	"triton/server/capi/capitest"
 	"triton/server/capi/description"
+	"triton/server/capi/inprocess"
 	"triton/server/servertest"
 )
 
@@ -55,9 +58,9 @@ func writeModels(t *testing.T) string {
 func TestServer(t *testing.T) {
 	dir := writeModels(t)
 	capitest.Run(t, include, "../../server/capi/testdata/server.c", dir)
-	log, err := os.ReadFile(filepath.Join(dir, "..", "log"))
+	text, err := os.ReadFile(filepath.Join(dir, "..", "log"))
 	require.NoError(t, err)
-	require.Contains(t, string(log), "Waiting for in-flight requests to complete.")
+	require.Contains(t, string(text), "Waiting for in-flight requests to complete.")
 }
 
 const include = "../../server/capi/include"
@@ -164,4 +167,19 @@ func runProgram(t *testing.T, program string) {
 	out, err := exec.CommandContext(t.Context(), program, writeModels(t)).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "all functions work")
+}
+
+// TestMissingLibrary: a model whose backend's library is missing fails the start, as any model that
+// cannot be loaded; `triton serve` serves the others.
+func TestMissingLibrary(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "m", "1"), 0o755))
+	config := `backend: "onnxruntime" input { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } output { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.pbtxt"), []byte(config), 0o600))
+	t.Chdir(dir) // where no library is
+	sink, err := log.Open(log.DefaultSettings(), io.Discard, io.Discard)
+	require.NoError(t, err)
+	l := &library{getenv: func(string) string { return "" }, sink: sink, log: sink.Logger()}
+	_, err = l.start([]inprocess.Setting{{Name: "model-repository", Text: [3]string{dir}}})
+	require.EqualError(t, err, "failed to load all models")
 }

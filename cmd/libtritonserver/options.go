@@ -21,6 +21,7 @@ func defaults() server.Options {
 	}
 	o.Metrics.Embedded = true
 	o.AutoComplete = false
+	o.RequireLibraries = true // a program learns of failed loads by the error of TRITONSERVER_ServerNew only
 	o.Models.Control = repository.ControlPoll
 	o.Models.PollInterval = 0 // the program polls
 	o.Models.SettleTime = 0

@@ -28,6 +28,8 @@ import (
 // Options configure a Repository.
 type Options struct {
 	model.Options
+	// RequireLibraries makes Start fail also if models lack nothing but the library of their backend.
+	RequireLibraries bool
 	// Paths are the directories whose subdirectories are models. Open opens them; nil: all are
 	// on this machine.
 	Paths []string

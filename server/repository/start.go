@@ -38,7 +38,7 @@ func (r *Repository) start(ctx context.Context) error {
 		}
 	}
 	for _, err := range out.errs {
-		if err != nil && !lacksOnlyLibrary(err) {
+		if err != nil && (r.opts.RequireLibraries || !lacksOnlyLibrary(err)) {
 			return ErrLoad
 		}
 	}
