@@ -6,6 +6,7 @@ import (
 	"triton/analyzer/trial"
 	"triton/analyzer/variant"
 	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
 )
 
 // Predictor returns a forecast of measurements for a search: the rows per second and the 99th
@@ -49,7 +50,7 @@ func enough(clients int) int { return max(5000, 100*clients) }
 func settingOf(c *inferencepb.ModelConfig, devices int) Setting {
 	s := Setting{MaxBatch: int(c.GetMaxBatchSize()), Delay: NoDelay, Devices: devices}
 	if d := c.GetDynamicBatching(); d != nil {
-		s.Delay = time.Duration(d.GetMaxQueueDelayMicroseconds()) * time.Microsecond
+		s.Delay = kserve.Micros(d.GetMaxQueueDelayMicroseconds())
 		for _, n := range d.GetPreferredBatchSize() {
 			s.Preferred = append(s.Preferred, int(n))
 		}

@@ -61,10 +61,10 @@ const unlimited = time.Duration(1<<63 - 1)
 
 // timeout returns the request's own timeout.
 func timeout(r *infer.Request) time.Duration {
-	if r.TimeoutMicros == 0 || r.TimeoutMicros > uint64(unlimited/time.Microsecond) {
+	if r.TimeoutMicros == 0 {
 		return unlimited
 	}
-	return time.Duration(r.TimeoutMicros) * time.Microsecond
+	return r.Timeout()
 }
 
 // check returns an error for a request that would be answered too late.

@@ -152,7 +152,7 @@ func (m *model) context(r *infer.Request) (context.Context, func()) {
 func request(r *infer.Request) *client.Request {
 	req := &client.Request{
 		Model: r.ModelName, Version: r.ModelVersion, ID: r.ID, Priority: r.Priority,
-		Timeout: time.Duration(r.TimeoutMicros) * time.Microsecond, EmptyFinal: r.EmptyFinal,
+		Timeout: r.Timeout(), EmptyFinal: r.EmptyFinal,
 		Sequence:   client.Sequence{ID: r.SequenceID, Text: r.SequenceIDStr, Start: r.SequenceStart, End: r.SequenceEnd},
 		Parameters: map[string]any{},
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -238,8 +237,8 @@ func (s *service) acquire(ctx context.Context, r *infer.Request) (infer.Model, e
 	if m, err := s.svc.Model(r.ModelName, r.ModelVersion); err == nil || !infer.LoadsOnDemand(s.svc) {
 		return m, err
 	}
-	if r.TimeoutMicros > 0 {
-		within, cancel := context.WithTimeout(ctx, time.Duration(r.TimeoutMicros)*time.Microsecond)
+	if limit := r.Timeout(); limit > 0 {
+		within, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		ctx = within
 	}

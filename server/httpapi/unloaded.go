@@ -29,7 +29,7 @@ func (a *api) inferUnloaded(x *exchange, r *route, cause error) error {
 	x.id = req.ID
 	var m infer.Model
 	if err == nil {
-		m, err = x.await(d, r, time.Duration(req.TimeoutMicros)*time.Microsecond, cause)
+		m, err = x.await(d, r, req.Timeout(), cause)
 	}
 	if err != nil {
 		req.Release() // the core's reference, which Infer would have released

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"time"
 
 	"triton/pkg/client"
 	"triton/pkg/status"
@@ -49,8 +48,8 @@ func (s *Server) begin(ctx context.Context, req *client.Request) (_ *infer.Reque
 		return nil, nil, err
 	}
 	wait, cancel := ctx, context.CancelFunc(func() {})
-	if r.TimeoutMicros > 0 {
-		wait, cancel = context.WithTimeout(ctx, time.Duration(r.TimeoutMicros)*time.Microsecond)
+	if limit := r.Timeout(); limit > 0 {
+		wait, cancel = context.WithTimeout(ctx, limit)
 	}
 	defer cancel()
 	m, err := infer.Acquire(wait, s.service, r.ModelName, r.ModelVersion)

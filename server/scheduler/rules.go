@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
 	"triton/server/infer"
 )
 
@@ -31,12 +32,9 @@ type QueuePolicy struct {
 	DelayExpired bool  // after its timeout a request waits behind all others of its level; else it is rejected
 }
 
-// maxMicros stands for an unlimited time in microseconds.
-const maxMicros = 1 << 51
-
 // Micros converts microseconds of a configuration or a client to nanoseconds. The result
 // is bounded, so that times can be added to it.
-func Micros(n uint64) int64 { return int64(min(n, maxMicros)) * 1000 }
+func Micros(n uint64) int64 { return int64(kserve.Micros(n)) }
 
 // RulesOf reads the rules of a configuration.
 func RulesOf(cfg *inferencepb.ModelConfig) Rules {

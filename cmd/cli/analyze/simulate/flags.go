@@ -13,6 +13,7 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
 	"triton/pkg/inferencepb"
+	"triton/pkg/kserve"
 	"triton/pkg/modelconfig"
 )
 
@@ -204,7 +205,7 @@ func (a *arguments) delayList(base *inferencepb.ModelConfig) ([]time.Duration, e
 		if a.config != "" && base.GetDynamicBatching() == nil {
 			return []time.Duration{capacity.NoDelay}, nil
 		}
-		return []time.Duration{time.Duration(base.GetDynamicBatching().GetMaxQueueDelayMicroseconds()) * time.Microsecond}, nil
+		return []time.Duration{kserve.Micros(base.GetDynamicBatching().GetMaxQueueDelayMicroseconds())}, nil
 	}
 	var all []time.Duration
 	for text := range strings.SplitSeq(a.delays, ",") {
