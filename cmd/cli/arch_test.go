@@ -53,7 +53,7 @@ var mayImport = map[string]string{
 	"cmd/cli/perf/recording":      "cmd/cli/process cmd/cli/flags perf/record pkg/ui",
 	"cmd/cli/perf/results":        "cmd/cli/process cmd/cli/flags perf/result/chart perf/result/compare",
 	"cmd/cli/analyze":             "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output cmd/cli/devices cmd/cli/perf cmd/cli/analyze/profile cmd/cli/analyze/report analyzer analyzer/report analyzer/search perf pkg/client pkg/client/lane pkg/gpu pkg/modelconfig cmd/cli/analyze/devices cmd/cli/analyze/simulate cmd/cli/analyze/fit analyzer/footprint analyzer/footprint/sweep pkg/ui",
-	"cmd/cli/analyze/simulate":    "cmd/cli/process analyzer/trial cmd/cli/complete cmd/cli/flags cmd/cli/output analyzer/capacity analyzer/cost perf/result perf/trace pkg/inferencepb pkg/modelconfig pkg/ui server/scheduler/simulate",
+	"cmd/cli/analyze/simulate":    "cmd/cli/process analyzer/trial cmd/cli/complete cmd/cli/flags cmd/cli/output analyzer/capacity analyzer/cost perf/result perf/trace pkg/inferencepb pkg/kserve pkg/modelconfig pkg/ui server/scheduler/simulate",
 	"cmd/cli/analyze/devices":     "cmd/cli/process cmd/cli/devices cmd/cli/flags cmd/cli/output pkg/gpu pkg/gpu/catalog pkg/ui",
 	"cmd/cli/repo":                "cmd/cli/repo/traffic cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output repo repo/example repo/lint repo/report repo/scaffold pkg/modelconfig pkg/onnxmodel/autofill repo/compare repo/explain repo/fix repo/lsp repo/render repo/suppress pkg/modelconfig/format pkg/ui pkg/client pkg/fleetstate",
 	"cmd/cli/repo/traffic":        "cmd/cli/process cmd/cli/complete cmd/cli/flags cmd/cli/output pkg/client pkg/routing pkg/ui",
