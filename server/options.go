@@ -29,7 +29,7 @@ import (
 	"triton/server/trace"
 )
 
-// TritonVersion is the version of Triton whose protocol and behaviour the server follows. It is the
+// TritonVersion is the version of Triton whose protocol and behavior the server follows. It is the
 // version in the server's metadata, because programs parse that as Triton's, to know what they may use.
 const TritonVersion = "2.73.0"
 

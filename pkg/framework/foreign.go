@@ -54,7 +54,7 @@ var magics = []struct {
 	{0, "\x80\x05\x95", formatPickle},
 }
 
-// Foreign recognises by its content a file in a format that no backend reads; nil: it is none.
+// Foreign recognizes by its content a file in a format that no backend reads; nil: it is none.
 func Foreign(file string) *Format {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -96,7 +96,7 @@ func isSafetensors(head []byte, size int64) bool {
 	return n >= 2 && n <= uint64(size-8) && head[8] == '{' && (head[9] == '"' || head[9] == '}' || head[9] == ' ')
 }
 
-// foreignArchive recognises a zip archive; nil: it may be TorchScript.
+// foreignArchive recognizes a zip archive; nil: it may be TorchScript.
 func foreignArchive(z *zip.Reader) *Format {
 	var pickled *zip.File
 	var found *Format

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestForeign recognises files by their content, whatever their names are.
+// TestForeign recognizes files by their content, whatever their names are.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	write := func(content string) string {

@@ -2,6 +2,7 @@ package tritonjson
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -146,7 +147,7 @@ func TestIntBetween(t *testing.T) {
 			continue
 		}
 		require.Equal(t, c.err, err, c.text)
-		if err == error(ErrRange) {
+		if errors.Is(err, ErrRange) {
 			require.Equal(t, len(c.text), r.Pos(), "the number was read")
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAdvice: a path that is not the repository is recognised by what is in it.
+// TestAdvice: a path that is not the repository is recognized by what is in it.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

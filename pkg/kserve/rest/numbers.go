@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"triton/pkg/kserve"
@@ -122,7 +123,7 @@ func (n *numberReader) element() error {
 	}
 	at := n.r.Pos()
 	err := n.read(n.dst[n.end:end])
-	if err == error(tritonjson.ErrRange) {
+	if err != nil && errors.Is(err, tritonjson.ErrRange) {
 		e := tensor.RangeError{Element: n.end / size, Number: string(n.r.Since(at)), Type: n.kind}
 		return status.New(status.InvalidArg, "Unable to parse 'data' of input '%s': %w", n.name, &e)
 	}

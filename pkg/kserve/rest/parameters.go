@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"errors"
 
 	"triton/pkg/kserve"
 	"triton/pkg/status"
@@ -116,7 +117,7 @@ func (d *Decoder) sequenceID() error {
 	if !r.Is('"') {
 		v, err := r.Uint()
 		if err != nil {
-			if err != error(tritonjson.ErrRange) {
+			if !errors.Is(err, tritonjson.ErrRange) {
 				err = tritonjson.ErrString
 			}
 			return unparsable("sequence_id", err)
@@ -167,7 +168,7 @@ func (d *Decoder) numberParameter(p *kserve.Parameter) (err error) {
 	at := d.r.Pos()
 	p.Kind = kserve.ParamInt
 	p.Int, err = d.r.Int()
-	if err == error(tritonjson.ErrRange) {
+	if errors.Is(err, tritonjson.ErrRange) {
 		return status.New(status.InvalidArg, "parameter '%s' is %s, which is outside of the range of int64", p.Name, d.r.Since(at))
 	}
 	if err == nil {

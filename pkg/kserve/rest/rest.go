@@ -7,6 +7,7 @@ package rest
 
 import (
 	"errors"
+
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"

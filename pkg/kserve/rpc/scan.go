@@ -101,15 +101,6 @@ func (s *scanner) length() (int, error) {
 	return int(n), nil
 }
 
-// bytes reads a bytes field.
-func (s *scanner) bytes() ([]byte, error) {
-	n, err := s.length()
-	if err != nil {
-		return nil, err
-	}
-	return s.view(n), nil
-}
-
 // view reads n bytes, which must be there. The result is a view if they are in one frame, else a copy.
 func (s *scanner) view(n int) []byte {
 	if end := s.pos + n; end <= len(s.data) {

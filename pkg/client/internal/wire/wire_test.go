@@ -65,7 +65,7 @@ func TestRPCError(t *testing.T) {
 	require.Equal(t, context.Canceled, RPCError(ended, err))
 }
 
-// TestDenied: the errors of calls that the client may not make are recognised.
+// TestDenied: the errors of calls that the client may not make are recognized.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]bool{401: true, 403: true, 400: false, 503: false} {
