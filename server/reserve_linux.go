@@ -35,12 +35,13 @@ func reserve(e Endpoint, name string) (release func(), err error) {
 // bind returns a bound socket. It permits another one at the same address while neither listens, as the sockets
 // of package net do.
 func bind(addr *net.TCPAddr, e Endpoint) (fd int, err error) {
-	family, at := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: addr.Port, Addr: [16]byte(addr.IP.To16())})
-	if v4 := addr.IP.To4(); v4 != nil {
-		family, at = unix.AF_INET, &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte(v4)}
+	ip := addr.IP
+	if ip == nil { // an empty address stands for all
+		ip = net.IPv6unspecified
 	}
-	if addr.IP == nil {
-		at = &unix.SockaddrInet6{Port: addr.Port}
+	family, at := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: addr.Port, Addr: [16]byte(ip.To16())})
+	if v4 := ip.To4(); v4 != nil {
+		family, at = unix.AF_INET, &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte(v4)}
 	}
 	if fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return 0, os.NewSyscallError("socket", err)
@@ -52,7 +53,7 @@ func bind(addr *net.TCPAddr, e Endpoint) (fd int, err error) {
 	for _, option := range options {
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 1))
 	}
-	if family == unix.AF_INET6 && addr.IP.IsUnspecified() {
+	if family == unix.AF_INET6 && ip.IsUnspecified() {
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0))
 	}
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 // another socket listens.
 func TestReserve(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"127.0.0.1", "0.0.0.0", "::1", "::", "localhost"} {
+	for _, address := range []string{"127.0.0.1", "0.0.0.0", "::1", "::", "localhost", ""} {
 		taken, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 		if err != nil {
 			t.Logf("%s: %v", address, err) // no IPv6
