@@ -54,7 +54,7 @@ var magics = []struct {
 	{0, "\x80\x05\x95", formatPickle},
 }
 
-// Foreign recognizes by its content a file in a format that no backend reads; nil: it is none.
+// Foreign recognizes, by its content, a file in a format that no backend reads. It returns nil for others.
 func Foreign(file string) *Format {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {

@@ -2,7 +2,8 @@ package kserve
 
 import "time"
 
-// maxMicros stands for an unlimited time in microseconds: it can be added to any time of today.
+// maxMicros stands for an unlimited time: 71 years in microseconds, so that adding it to the current
+// time does not overflow.
 const maxMicros = 1 << 51
 
 // Micros converts microseconds of a message or a configuration. The result is bounded, so that a

@@ -46,6 +46,14 @@ func ParseFormat(name string) (Format, error) {
 // slog.LevelDebug, higher levels are more detailed.
 func Verbose(n int) slog.Level { return slog.LevelDebug - slog.Level(n-1) }
 
+// Lazy logs a verbose message of level n that text makes, if such messages are logged. The line's
+// source is the caller's.
+func Lazy(l *slog.Logger, n int, text func() string) {
+	if l != nil && l.Enabled(context.Background(), Verbose(n)) {
+		_ = l.Handler().Handle(context.Background(), newRecord(Verbose(n), text(), 3))
+	}
+}
+
 // Settings can be changed while the program runs.
 type Settings struct {
 	Error, Warning, Info bool

@@ -10,22 +10,15 @@ import (
 	"triton/server/infer"
 )
 
-// verboseLog writes a line to the verbose log that text makes. Most servers write none.
-func (o *Options) verboseLog(text func() string) {
-	if level := log.Verbose(1); o.Log != nil && o.Log.Enabled(context.Background(), level) {
-		o.Log.Log(context.Background(), level, text())
-	}
-}
-
 // logRequest logs a call. Triton logs its internal steps, one of which names the call as well.
 func (o *Options) logRequest(method string) {
-	o.verboseLog(func() string { return "GRPC request: " + path.Base(method) })
+	log.Lazy(o.Log, 1, func() string { return "GRPC request: " + path.Base(method) })
 }
 
 // logFailed logs the failure of an inference request.
 func (o *Options) logFailed(id string, err error) {
 	if err != nil {
-		o.verboseLog(func() string { return infer.Tag(id) + "Infer failed: " + grpcstatus.Convert(err).Message() })
+		log.Lazy(o.Log, 1, func() string { return infer.Tag(id) + "Infer failed: " + grpcstatus.Convert(err).Message() })
 	}
 }
 
@@ -33,6 +26,6 @@ func (o *Options) logFailed(id string, err error) {
 // Triton's as far as test suites match it.
 func (s *service) logCancelled(ctx context.Context, handler string) {
 	if ctx.Err() != nil {
-		s.opts.verboseLog(func() string { return "Cancellation notification received for " + handler + ", rpc_ok=1" })
+		log.Lazy(s.opts.Log, 1, func() string { return "Cancellation notification received for " + handler + ", rpc_ok=1" })
 	}
 }

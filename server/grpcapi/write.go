@@ -9,6 +9,7 @@ import (
 
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/infer"
 )
@@ -165,7 +166,7 @@ func (s *stream) send(c *call, problem string, r *kserve.Response) error {
 		sleep(s.service.opts.Delays.Response)
 	}
 	if problem != "" {
-		s.service.opts.verboseLog(func() string { return infer.Tag(c.id) + "Infer failed: " + problem })
+		log.Lazy(s.service.opts.Log, 1, func() string { return infer.Tag(c.id) + "Infer failed: " + problem })
 	}
 	s.message = rpc.StreamResponse{Error: strings.ToValidUTF8(problem, "\uFFFD"), Response: r}
 	c.trace.Sending()

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,26 +16,19 @@ var methodNumbers = []string{
 	http.MethodOptions, "PROPFIND", "PROPPATCH", "LOCK", "UNLOCK", http.MethodTrace, http.MethodConnect, http.MethodPatch,
 }
 
-// verboseLog writes a line to the verbose log that text makes. Most servers write none.
-func (x *exchange) verboseLog(text func() string) {
-	if level := log.Verbose(1); x.api.log.Enabled(context.Background(), level) {
-		x.api.log.Log(context.Background(), level, text())
-	}
-}
-
 // target returns the method and path as Triton's log has them.
 func (x *exchange) target() string {
 	return strconv.Itoa(slices.Index(methodNumbers, x.Method)) + " " + x.Path
 }
 
 func (x *exchange) logRequest() {
-	x.verboseLog(func() string { return "HTTP request: " + x.target() })
+	log.Lazy(x.api.log, 1, func() string { return "HTTP request: " + x.target() })
 }
 
 func (x *exchange) logNoRoute() {
-	x.verboseLog(func() string { return "HTTP error: " + x.target() + " - 404" })
+	log.Lazy(x.api.log, 1, func() string { return "HTTP error: " + x.target() + " - 404" })
 }
 
 func (x *exchange) logFailed(err error) {
-	x.verboseLog(func() string { return infer.Tag(x.id) + "Infer failed: " + status.From(err).Msg })
+	log.Lazy(x.api.log, 1, func() string { return infer.Tag(x.id) + "Infer failed: " + status.From(err).Msg })
 }

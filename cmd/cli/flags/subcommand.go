@@ -31,7 +31,7 @@ func RequireSubcommand(cmd *cobra.Command, args []string) error {
 	return process.UsageError("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
 }
 
-// below returns the path of the command of this name that is below another one; empty: there is none.
+// below returns the path of the subcommand with this name, such as "repo lint", or "" if no command has one.
 func below(cmd *cobra.Command, name string) string {
 	for _, c := range cmd.Commands() {
 		for _, sub := range c.Commands() {

@@ -5,7 +5,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// shortText is the size of outputs in bytes whose text nobody has to count.
+// shortText is the size in bytes up to which outputs are not counted as text: it is too small to matter.
 const shortText = 16 << 10
 
 // TextSize returns an upper bound, in bytes, for the memory that EncodeResponse takes for the text
