@@ -135,22 +135,20 @@ func (f *metricsFrontend) Serve(x *http1.Exchange) {
 	x.Send()
 }
 
-// page returns all metrics. A metric that cannot be written does not hide the others.
+// page returns all metrics: those of the server and of cache libraries in Triton's order, those of models, and those of
+// the process. A metric that cannot be written does not hide the others.
 func (f *metricsFrontend) page() []byte {
-	families := f.gather(f.registry)
+	own := f.gather(f.registry)
 	var runtime []*dto.MetricFamily
 	if f.runtime != nil {
 		runtime = f.gather(f.runtime)
 	}
-	own := len(families)
-	families = append(families, runtime...)
-	families = mergeFamilies(families, capi.Metrics().Gather())
-	libraries := len(families)
-	families = mergeFamilies(families, f.modelMetrics.Gather())
-	// Cache libraries make some of the families in f.order.
-	shown := slices.Concat(families[:own], families[own+len(runtime):libraries])
-	slices.SortStableFunc(shown, byOrder(f.order))
-	return appendFamilies(nil, slices.Concat(shown, families[libraries:], runtime))
+	known := slices.Concat(own, runtime)
+	libraries := mergeFamilies(known, capi.Metrics().Gather())
+	models := mergeFamilies(slices.Concat(known, libraries), f.modelMetrics.Gather())
+	ordered := slices.Concat(own, libraries)
+	slices.SortStableFunc(ordered, byOrder(f.order))
+	return appendFamilies(nil, slices.Concat(ordered, models, runtime))
 }
 
 func (f *metricsFrontend) gather(from *prometheus.Registry) []*dto.MetricFamily {

@@ -69,13 +69,13 @@ func familyNamed(families []*dto.MetricFamily, name string) *dto.MetricFamily {
 	return nil
 }
 
-// mergeFamilies appends families of models to those of the server, or their series to a family that
-// has the name already. A page with a name or a series twice is no page, so the server's count.
-func mergeFamilies(own, models []*dto.MetricFamily) []*dto.MetricFamily {
-	for _, m := range models {
-		f := familyNamed(own, m.GetName())
+// mergeFamilies adds the series of other families to those of known that have their names, and returns the families with
+// new names. A page with a name or a series twice is no page, so what is known counts.
+func mergeFamilies(known, others []*dto.MetricFamily) (added []*dto.MetricFamily) {
+	for _, m := range others {
+		f := familyNamed(known, m.GetName())
 		if f == nil {
-			own = append(own, m)
+			added = append(added, m)
 			continue
 		}
 		for _, series := range m.GetMetric() {
@@ -84,7 +84,7 @@ func mergeFamilies(own, models []*dto.MetricFamily) []*dto.MetricFamily {
 			}
 		}
 	}
-	return own
+	return added
 }
 
 func sameLabels(m *dto.Metric) func(*dto.Metric) bool {
