@@ -65,27 +65,38 @@ func (s *Server) checkTLS() error {
 	return nil
 }
 
-// reservePorts binds the ports, so that one that is in use shows before the models load, which may take long.
-// release gives them back once the services listen.
-func (s *Server) reservePorts() (release func(), err error) {
-	var all []func()
-	release = func() {
-		for _, one := range all {
-			one()
-		}
+// reservations are the reserved ports of services that do not listen yet, by the name of the service.
+type reservations map[string]func()
+
+// release lets a service listen at its port.
+func (r reservations) release(name string) {
+	if give := r[name]; give != nil {
+		give()
+		delete(r, name)
 	}
+}
+
+func (r reservations) releaseAll() {
+	for name := range r {
+		r.release(name)
+	}
+}
+
+// reservePorts binds the ports, so that one that is in use shows before the models load, which may take long.
+func (s *Server) reservePorts() error {
+	s.reserved = reservations{}
 	for _, st := range s.starters() {
 		if !st.Allow {
 			continue
 		}
-		one, err := reserve(st.Endpoint, st.name)
+		release, err := reserve(st.Endpoint, st.name)
 		if err != nil {
-			release()
-			return nil, err
+			s.reserved.releaseAll()
+			return err
 		}
-		all = append(all, one)
+		s.reserved[st.name] = release
 	}
-	return release, nil
+	return nil
 }
 
 // config returns the TLS configuration, or nil without TLS.
@@ -125,6 +136,7 @@ func (s *Server) start(st starter) (frontend, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.reserved.release(st.name)
 	l, err := listen(st.Endpoint, st.name)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,12 @@ import (
 	"triton/server/access/identity"
 )
 
-// reserve binds a port without listening: it fails if another process listens there, and connections are
-// refused until the service listens. Where there is no port to reserve, release does nothing.
+// reserve binds a port without listening, so that no other process gets it, and connections are refused. It fails if
+// another one listens there or has reserved it. Before the service listens, it must release the port. Where there is no
+// port to reserve, release does nothing.
+//
+// A port that has packets of a former server on their way can be bound only so that another server can do that too; of
+// two that do so in the same moment, the second one fails when it listens.
 func reserve(e Endpoint, name string) (release func(), err error) {
 	if _, isUnix := identity.UnixPath(e.Address); isUnix || e.Inherited != nil || e.Port == 0 {
 		return func() {}, nil
@@ -22,7 +26,17 @@ func reserve(e Endpoint, name string) (release func(), err error) {
 	if err != nil {
 		return func() {}, nil // listen will report the error
 	}
-	fd, err := bind(addr, e)
+	shared := []int{unix.SO_REUSEADDR}
+	if e.Reuse {
+		shared = append(shared, unix.SO_REUSEPORT)
+	}
+	fd, err := -1, error(unix.EADDRINUSE)
+	if !e.Reuse {
+		fd, err = bind(addr)
+	}
+	if errors.Is(err, unix.EADDRINUSE) {
+		fd, err = bind(addr, shared...)
+	}
 	if errors.Is(err, unix.EADDRINUSE) {
 		return nil, startError(name, &status.Error{Code: status.Unavailable, Msg: fmt.Sprintf("Socket '%s' already in use ", e), Cause: err})
 	}
@@ -32,9 +46,9 @@ func reserve(e Endpoint, name string) (release func(), err error) {
 	return func() { _ = unix.Close(fd) }, nil
 }
 
-// bind returns a bound socket. It permits another one at the same address while neither listens, as the sockets
-// of package net do.
-func bind(addr *net.TCPAddr, e Endpoint) (fd int, err error) {
+// bind returns a bound socket. With SO_REUSEADDR it permits another one at the same address while neither listens, as
+// the sockets of package net do.
+func bind(addr *net.TCPAddr, options ...int) (fd int, err error) {
 	ip := addr.IP
 	if ip == nil { // an empty address stands for all
 		ip = net.IPv6unspecified
@@ -45,10 +59,6 @@ func bind(addr *net.TCPAddr, e Endpoint) (fd int, err error) {
 	}
 	if fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return 0, os.NewSyscallError("socket", err)
-	}
-	options := []int{unix.SO_REUSEADDR}
-	if e.Reuse {
-		options = append(options, unix.SO_REUSEPORT)
 	}
 	for _, option := range options {
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 1))

@@ -59,6 +59,7 @@ type Server struct {
 	phases       *loadphase.Recorder
 	regions      *shm.Manager
 	connections  *connlimit.Limit // of all ports; set when they open
+	reserved     reservations     // set while the models load
 	// Set by Run; metrics is nil without the endpoint.
 	tracer  *trace.Tracer
 	metrics *metricsFrontend
@@ -199,12 +200,10 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.Join(err, s.stop(nil))
 	}
 	defer s.closeGuard()
-	release, err := s.reservePorts()
-	if err != nil {
+	if err := s.reservePorts(); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
-	release = sync.OnceFunc(release)
-	defer release()
+	defer s.reserved.releaseAll()
 	if err := s.startCache(ctx); err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
@@ -217,7 +216,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return s.stop(nil)
 	}
 	defer s.watchMemory()()
-	err = s.openTracer()
+	err := s.openTracer()
 	if err == nil && !s.opts.ServeWhileLoading {
 		err = s.applyState(ctx)
 	}
@@ -225,7 +224,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if err == nil {
 		frontends, err = s.open()
 	}
-	release()
 	if err != nil {
 		return errors.Join(err, s.stop(nil))
 	}
