@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ typedef struct {
 static struct {
 	char *at;
 	size_t size;
+	char name[56]; // of the file, if this process allocated it
 } regions[REGIONS];
 
 static _Thread_local int depth;
@@ -219,30 +221,37 @@ int cuStreamSynchronize(void *stream) {
 
 // What follows is for owners of memory only.
 
-static char own[32];
-
 int cuMemAlloc_v2(uint64_t *address, size_t size) {
 	CALLED;
-	handle h = {"owned"};
+	static atomic_int made;
+	handle h = {0};
 	char file[PATH_MAX];
+	snprintf(h.bytes, 56, "owned-%d-%d", getpid(), atomic_fetch_add(&made, 1));
 	path(file, h.bytes);
-	int fd = open(file, O_RDWR | O_CREAT, 0600);
-	if (own[0] || fd < 0 || ftruncate(fd, size)) return INVALID_VALUE;
+	int fd = open(file, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd < 0 || ftruncate(fd, size)) return INVALID_VALUE;
 	close(fd);
-	strcpy(own, h.bytes);
-	return cuIpcOpenMemHandle_v2(address, h, 1);
+	int e = cuIpcOpenMemHandle_v2(address, h, 1);
+	if (!e) strcpy(regions[find(*address)].name, h.bytes);
+	return e;
 }
 
 int cuMemFree_v2(uint64_t address) {
-	own[0] = 0;
-	return cuIpcCloseMemHandle(address);
+	int i = find(address);
+	if (i < 0) return INVALID_VALUE;
+	char file[PATH_MAX];
+	path(file, regions[i].name);
+	int e = cuIpcCloseMemHandle(address);
+	unlink(file);
+	return e;
 }
 
 int cuIpcGetMemHandle(handle *h, uint64_t address) {
 	CALLED;
-	if (find(address) < 0) return INVALID_VALUE;
+	int i = find(address);
+	if (i < 0) return INVALID_VALUE;
 	memset(h, 0, sizeof *h);
-	strcpy(h->bytes, own);
+	strcpy(h->bytes, regions[i].name);
 	return 0;
 }
 
