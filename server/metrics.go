@@ -66,7 +66,7 @@ func (s *Server) collectMetrics() *metricsFrontend {
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, s.traffic.Metrics(), s.phases, demandMetrics{s.models})
 	f.registry.MustRegister(buildInfo(s.opts.Version, s.opts.Commit))
 	f.registry.MustRegister(memoryCounters(s.pool)...)
-	f.registry.MustRegister(repositoryMetrics{s.remote}, requestMemoryMetrics{s.requests.budget})
+	f.registry.MustRegister(repositoryMetrics{s.remote}, requestMemoryMetrics{s.requests.budget}, connectionMetrics{s})
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
 		f.registry.MustRegister(pythonMemory{b})
 	}

@@ -57,7 +57,7 @@ func TestMetrics(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	require.NotRegexp(t, regexp.MustCompile(`(?m)^[^#].* [^ ]*[eE][^ ]*$`), text, "no number has an exponent")
 	// The pool is used if a body arrives after its head.
-	masked := regexp.MustCompile(`(?m)^(nv_(?:\w+_duration_us|model_load_duration_secs|cpu_\w+|pinned_memory_pool_total_bytes)(?:\{.*\})?|triton_heap_allocations_total|triton_request_memory_limit_bytes|triton_inference_in_flight_request_count\{.*\}|triton_model_load_phase_seconds_sum\{.*\}) [0-9.]+$`)
+	masked := regexp.MustCompile(`(?m)^(nv_(?:\w+_duration_us|model_load_duration_secs|cpu_\w+|pinned_memory_pool_total_bytes)(?:\{.*\})?|triton_heap_allocations_total|triton_connections_(?:limit|open)|triton_request_memory_limit_bytes|triton_inference_in_flight_request_count\{.*\}|triton_model_load_phase_seconds_sum\{.*\}) [0-9.]+$`)
 	text, _, found := strings.Cut(text, "# HELP go_") // differs by version and system: TestRuntimeMetrics
 	require.True(t, found)
 	golden(t, "metrics.txt", masked.ReplaceAllString(text, "$1 *"))

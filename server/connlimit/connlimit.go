@@ -22,7 +22,7 @@ type Limit struct {
 		open   map[*Conn]struct{}
 		oldest []candidate // idle connections to close next, sorted
 	}
-	evicted, refused atomic.Uint64
+	evicted, refused, late atomic.Uint64
 }
 
 // candidate is a connection that was idle since a time.
@@ -136,6 +136,24 @@ func (l *Limit) Refused() uint64 {
 	return l.refused.Load()
 }
 
+// Late returns how many connections were closed because their clients did not send in time.
+func (l *Limit) Late() uint64 {
+	if l == nil {
+		return 0
+	}
+	return l.late.Load()
+}
+
+// Len returns how many connections are open.
+func (l *Limit) Len() int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.mu.open)
+}
+
 // maxCandidates bounds the connections that one look at all of them finds for eviction, so that a
 // flood costs one look for many new connections.
 const maxCandidates = 256
@@ -193,6 +211,13 @@ func (c *Conn) Active() {
 	}
 	if since := c.since.Load(); since != removed {
 		c.since.CompareAndSwap(since, time.Now().UnixNano())
+	}
+}
+
+// Late records that the connection is closed because its client did not send in time.
+func (c *Conn) Late() {
+	if c != nil {
+		c.limit.late.Add(1)
 	}
 }
 

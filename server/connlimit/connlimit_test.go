@@ -98,6 +98,18 @@ func TestConcurrent(t *testing.T) {
 	require.Empty(t, l.mu.open)
 }
 
+// What is counted for metrics.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	l := New(2)
+	for range 3 {
+		c, ok := l.Open(func() {}, false)
+		require.True(t, ok)
+		c.Late()
+	}
+	require.Equal(t, []uint64{2, 1, 3, 0}, []uint64{uint64(l.Len()), l.Evicted(), l.Late(), l.Refused()})
+}
+
 // Without a limit nothing is counted.
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
@@ -109,5 +121,6 @@ func TestNoLimit(t *testing.T) {
 	c.Active()
 	c.End()
 	c.Close()
-	require.Zero(t, l.Shed(1)+l.Max()+int(l.Evicted()+l.Refused()))
+	c.Late()
+	require.Zero(t, l.Shed(1)+l.Max()+l.Len()+int(l.Evicted()+l.Refused()+l.Late()))
 }

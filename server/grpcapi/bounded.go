@@ -34,10 +34,7 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	method := "/" + service + "/" + m.MethodName
 	limit := b.opts.limitOf(m.MethodName)
 	return func(srv any, conn grpc.ServerStream) error {
-		use := useOf(conn.Context())
-		use.Begin()
-		defer use.End()
-		var in messageReader
+		in := messageReader{use: useOf(conn.Context())}
 		defer in.end()
 		ctx, open := conn.Context(), true
 		if a.opts.guards() {

@@ -2,7 +2,6 @@ package grpcapi
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"sync/atomic"
 
@@ -53,10 +52,7 @@ func (a *connBudget) take(n int) bool {
 // budgetCredentials makes the budget of each connection. It wraps the transport credentials.
 type budgetCredentials struct {
 	credentials.TransportCredentials
-	connection int64 // limit for each
-	memory     *memory.Budget
-	log        *slog.Logger
-	guarded    bool
+	opts *Options
 }
 
 func newBudgetCredentials(o *Options) credentials.TransportCredentials {
@@ -64,29 +60,33 @@ func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &budgetCredentials{inner, o.MaxReceiveConn, o.Memory, o.Log, o.Guard != nil}
+	return &budgetCredentials{inner, o}
 }
 
-// ServerHandshake is called once for each connection.
+// ServerHandshake is called once for each connection. grpc-go reads the connection that it returns.
 func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := a.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return conn, info, err
 	}
 	var who *policy.Principal
-	if a.guarded {
+	if a.opts.Guard != nil {
 		who = connectionPeer(raw, info)
 	}
 	var use *connlimit.Conn
 	if counted, ok := raw.(interface{ Use() *connlimit.Conn }); ok {
 		use = counted.Use()
 	}
-	return conn, &connBudget{AuthInfo: info, limit: a.connection, memory: a.memory, peer: who, use: use, pace: pace{conn: raw, log: a.log}}, nil
+	budget := &connBudget{
+		AuthInfo: info, limit: a.opts.MaxReceiveConn, memory: a.opts.Memory, peer: who, use: use,
+		pace: pace{conn: raw, use: use, log: a.opts.Log},
+	}
+	return watchHeads(conn, raw, use, a.opts), budget, nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (a *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{a.TransportCredentials.Clone(), a.connection, a.memory, a.log, a.guarded}
+	return &budgetCredentials{a.TransportCredentials.Clone(), a.opts}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with

@@ -51,9 +51,6 @@ func (in *incoming) end() {
 // modelInfer is the handler of ModelInfer, for which gRPC calls no interceptor.
 func modelInfer(srv any, conn grpc.ServerStream) error {
 	s := srv.(*service)
-	use := useOf(conn.Context())
-	use.Begin()
-	defer use.End()
 	if s.opts.Access == nil {
 		return s.modelInfer(conn, nil)
 	}
@@ -87,7 +84,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	clock := s.startClock()
 	in := incomings.Get().(*incoming)
 	defer in.end() // its memory is charged as long as the call lasts
-	in.call, in.admitted = conn.Context(), adm
+	in.call, in.admitted, in.reader.use = conn.Context(), adm, useOf(conn.Context())
 	r, invalid, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err

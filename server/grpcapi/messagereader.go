@@ -20,6 +20,7 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/nonblock"
+	"triton/server/connlimit"
 	"triton/server/infer"
 	"triton/server/memory"
 )
@@ -56,6 +57,11 @@ type messageReader struct {
 	from   transport
 	limit  int // bytes of a message
 	charge charge
+	// use counts the call while it is more than headers: from the first bytes of its message to its end. A
+	// client that sends headers only does not keep its connection from making room for others. nil: something
+	// else counts the call.
+	use    *connlimit.Conn
+	begun  bool // use counts the call
 	header [headerSize]byte
 	data   mem.BufferSlice // the message, until free
 	// contents finds the memory for large raw contents; nil: they stay in frames.
@@ -84,6 +90,8 @@ func (in *messageReader) next() error {
 	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
 		return transportError(err)
 	}
+	in.use.Begin()
+	in.begun = true
 	length := int(binary.BigEndian.Uint32(in.header[1:]))
 	if length > in.limit {
 		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
@@ -231,6 +239,10 @@ func (in *messageReader) free() {
 func (in *messageReader) end() {
 	in.free()
 	in.charge.end()
+	if in.begun {
+		in.begun = false
+		in.use.End()
+	}
 }
 
 // unmarshal reads the only message of a call into a generated message.

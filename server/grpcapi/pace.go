@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"triton/server/connlimit"
 )
 
 // stepTime is the time limit for one step of a message. A slow client gets the smallest
@@ -32,6 +34,7 @@ const (
 // `ticks` whole ticks later, it has taken too long.
 type pace struct {
 	conn net.Conn // nil: there are no limits
+	use  *connlimit.Conn
 	log  *slog.Logger
 
 	tick    atomic.Uint32 // the current one
@@ -77,6 +80,7 @@ func (p *pace) check() {
 		if p.log != nil {
 			p.log.Warn("closing a gRPC connection: a message arrives too slowly", "client", p.conn.RemoteAddr(), "after", stepTime)
 		}
+		p.use.Late()
 		p.conn.Close()
 		return
 	}

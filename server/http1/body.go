@@ -53,5 +53,6 @@ func (b *bodyReader) receive(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		return n, ErrTruncated
 	}
+	b.c.session.tooLate(err)
 	return n, pace.explain(err)
 }

@@ -136,6 +136,7 @@ func (c *conn) next() arrival {
 		}
 		n, err := c.short.Read(c.buf[c.w:])
 		if n == 0 && err != nil { // an error that came with bytes is returned again
+			c.session.tooLate(err)
 			return ended
 		}
 		c.w += n
@@ -174,6 +175,7 @@ func (c *conn) await() bool {
 		c.skipEmptyLines()
 		if n == 0 || c.r == c.w && c.session.closingIdle() {
 			c.linger = c.session.closingIdle()
+			c.session.tooLate(err)
 			return false
 		}
 	}

@@ -17,6 +17,7 @@ func (c *conn) handshake() bool {
 	_ = c.nc.SetDeadline(time.Now().Add(headTimeout))
 	c.session.markIdle() // a server that closes its idle connections ends the handshake too
 	err := h.HandshakeContext(c.ctx)
+	c.session.tooLate(err)
 	c.session.markActive()
 	_ = c.nc.SetDeadline(time.Time{})
 	return err == nil

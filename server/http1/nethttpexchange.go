@@ -45,6 +45,9 @@ func (s *netHTTPExchange) Read(p []byte) (int, error) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = ErrTruncated
 	case err != nil && !errors.Is(err, io.EOF):
+		if s.conn != nil {
+			s.conn.session.tooLate(err)
+		}
 		err = s.pace.explain(err)
 	}
 	s.err = err

@@ -141,6 +141,13 @@ func (s *session) abort() {
 	_ = s.nc.Close()
 }
 
+// tooLate counts the connection if err says that its client did not send in time.
+func (s *session) tooLate(err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) && !s.closingIdle() {
+		s.use.Late()
+	}
+}
+
 // cancelWith sets the function that ends the request in flight.
 func (s *session) cancelWith(cancel context.CancelFunc) {
 	s.mu.Lock()

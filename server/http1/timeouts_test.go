@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/server/connlimit"
 	"triton/server/http1"
 )
 
@@ -244,4 +245,26 @@ func TestEmptyLinesBringNoRequest(t *testing.T) {
 		require.ErrorIs(t, <-done, http.ErrServerClosed)
 		<-closed
 	})
+}
+
+// TestLateIsCounted: connections that end because their clients do not send in time are counted.
+func TestLateIsCounted(t *testing.T) {
+	for name, sent := range map[string]string{
+		"nothing": "\r\n",
+		"head":    "GET /live HTTP/1.1\r\n",
+		"body":    "POST " + readPath + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx",
+		"chunks":  "POST " + readPath + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limit := connlimit.New(1)
+			bubble(t, http1.Options{Limit: limit}, func(t *testing.T, _ *stub, c net.Conn) {
+				_, err := io.WriteString(c, sent)
+				require.NoError(t, err)
+				_, err = io.Copy(io.Discard, c)
+				require.NoError(t, err)
+				require.Equal(t, uint64(1), limit.Late())
+			})
+		})
+	}
 }
