@@ -118,7 +118,7 @@ func (f *metricsFrontend) waiting() (int64, string) { return 0, "" }
 // Serve answers /metrics. Any other path has an empty page, as in Triton, which does
 // not decode paths, negotiate or compress.
 func (f *metricsFrontend) Serve(x *http1.Exchange) {
-	_, entry, ok := httpguard.Admit(f.guard, x, access.Call{Action: right.Metrics})
+	_, entry, ok := httpguard.Admit(f.guard, x, &access.Call{Action: right.Metrics})
 	if !ok {
 		x.Send()
 		return

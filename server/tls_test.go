@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -118,6 +119,40 @@ func TestCertificatesChange(t *testing.T) {
 	stamp(files.Key, 1)
 	require.EqualValues(t, 2, serial(t, files.current()), "checked a moment ago")
 	require.EqualValues(t, 3, current())
+}
+
+// TestCertificatesOfTheSameStamp: files whose times and sizes are those of the ones before are read
+// all the same, each of the three.
+func TestCertificatesOfTheSameStamp(t *testing.T) {
+	t.Parallel()
+	first, second := NewAuthority(t), NewAuthority(t)
+	stamp := time.Unix(1e9, 0)
+	// replace writes a file of the size that a file before it had: PEM allows text around its blocks.
+	replace := func(name string, text []byte) {
+		const size = 4096
+		require.Less(t, len(text), size)
+		text = append(text, bytes.Repeat([]byte{'\n'}, size-len(text))...)
+		require.NoError(t, os.WriteFile(name, text, 0o600))
+		require.NoError(t, os.Chtimes(name, stamp, stamp))
+	}
+	files := &certificates{TLS: first.Files(t, t.TempDir())}
+	files.Mutual = true
+	cert, key := first.issue(t)
+	replace(files.Cert, cert)
+	replace(files.Key, key)
+	replace(files.Root, first.pem)
+	current := func() *tls.Config {
+		files.mu.checked = time.Time{}
+		return files.current()
+	}
+	require.EqualValues(t, 3, serial(t, current()))
+	cert, key = first.issue(t)
+	replace(files.Cert, cert)
+	replace(files.Key, key)
+	require.EqualValues(t, 4, serial(t, current()))
+	require.True(t, current().ClientCAs.Equal(first.Pool()))
+	replace(files.Root, second.pem)
+	require.True(t, current().ClientCAs.Equal(second.Pool()))
 }
 
 func TestCertificatesMissing(t *testing.T) {

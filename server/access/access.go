@@ -33,6 +33,7 @@ type Guard struct {
 	audit   *audit.Log // nil: there is none
 
 	changing sync.Mutex // held while the rules are replaced
+	lasting  lastingCalls
 
 	files    []*ruleFile // used by reloadFiles
 	problems atomic.Pointer[[]string]
@@ -112,6 +113,16 @@ func (g *Guard) Begin(ctx context.Context, c Caller, call *Call) (Session, *Refu
 
 // prove sets the principal. Credentials in headers come before those of the connection.
 func (s *Session) prove(ctx context.Context, r *rules) *Refusal {
+	text, ok := s.presented()
+	if !ok {
+		return nil
+	}
+	return s.credential(ctx, r, text)
+}
+
+// presented returns the credential in the caller's headers. Without one it reports false and sets the
+// principal to that of the connection.
+func (s *Session) presented() (text string, ok bool) {
 	s.expires = time.Time{}
 	scheme, credential, _ := strings.Cut(s.caller.Authorization, " ")
 	switch {
@@ -119,33 +130,22 @@ func (s *Session) prove(ctx context.Context, r *rules) *Refusal {
 		credential = s.caller.Key
 	case s.caller.Authorization == "" && s.caller.Peer != nil:
 		s.who = s.caller.Peer
-		return nil
+		return "", false
 	case s.caller.Authorization == "":
 		s.who = anonymous
-		return nil
+		return "", false
 	case !strings.EqualFold(scheme, "bearer"):
 		credential = ""
 	}
-	return s.credential(ctx, r, strings.TrimSpace(credential))
+	return strings.TrimSpace(credential), true
 }
 
 // credential finds the principal of an API key or a token.
 func (s *Session) credential(ctx context.Context, r *rules, text string) *Refusal {
-	g, now, ok := s.guard, s.guard.now(), false
+	g, now := s.guard, s.guard.now()
 	s.who = anonymous
-	if r.keys != nil {
-		var who *policy.Principal
-		if who, s.expires, ok = r.keys.Find(text, now); ok {
-			s.who = who
-			return nil
-		}
-	}
-	if g.tokens != nil {
-		var who *policy.Principal
-		if who, s.expires, ok = g.tokens.Known(text); ok {
-			s.who = who
-			return nil
-		}
+	if s.known(r, text) {
+		return nil
 	}
 	// Known credentials are not slowed down, so that nobody who shares an address with a
 	// guesser is locked out. What follows costs the checking of a signature.
@@ -153,18 +153,55 @@ func (s *Session) credential(ctx context.Context, r *rules, text string) *Refusa
 	if wait := g.damping.Wait(from, now); wait > 0 {
 		return &Refusal{kind: delayed, Msg: "too many wrong credentials from this address; try again later", RetryAfter: wait}
 	}
-	if g.tokens != nil && strings.Count(text, ".") == 2 {
-		who, expires, err := g.tokens.Verify(ctx, text)
-		if err == nil {
-			s.who, s.expires = who, expires
-			return nil
-		}
+	refusal := s.token(text, func() (*policy.Principal, time.Time, error) { return g.tokens.Verify(ctx, text) })
+	if refusal != nil {
 		g.damping.Failed(from, now)
+	}
+	return refusal
+}
+
+// credentialAgain finds the principal of a credential that was good before. It neither waits nor
+// takes the caller for somebody who guesses. If it fails the principal stays, for the audit log.
+func (s *Session) credentialAgain(r *rules) *Refusal {
+	text, ok := s.presented()
+	if !ok || s.known(r, text) {
+		return nil
+	}
+	return s.token(text, func() (*policy.Principal, time.Time, error) { return s.guard.tokens.VerifyAgain(text) })
+}
+
+// known finds the principal of an API key, or of a token that was checked before.
+func (s *Session) known(r *rules, text string) bool {
+	if r.keys != nil {
+		if who, expires, ok := r.keys.Find(text, s.guard.now()); ok {
+			s.who, s.expires = who, expires
+			return true
+		}
+	}
+	if s.guard.tokens != nil {
+		if who, expires, ok := s.guard.tokens.Known(text); ok {
+			s.who, s.expires = who, expires
+			return true
+		}
+	}
+	return false
+}
+
+// token finds the principal of a token with verify, which is called if the text may be one.
+func (s *Session) token(text string, verify func() (*policy.Principal, time.Time, error)) *Refusal {
+	if s.guard.tokens == nil || strings.Count(text, ".") != 2 {
+		return errCredential
+	}
+	who, expires, err := verify()
+	if err != nil {
 		return &Refusal{kind: unauthenticated, wrong: true, Msg: err.Error()}
 	}
-	g.damping.Failed(from, now)
-	return errCredential
+	s.who, s.expires = who, expires
+	return nil
 }
+
+// expired reports whether the session's credential has expired.
+func (s *Session) expired() bool { return !s.expires.IsZero() && !s.guard.now().Before(s.expires) }
 
 // address returns the address of a caller; none for unix sockets.
 func address(text string) netip.Addr {
@@ -180,7 +217,7 @@ func (s *Session) check(ctx context.Context, c *Call) *Refusal {
 	if r.policy == nil || r.policy.Open(c.Action) {
 		return nil
 	}
-	if s.generation != r.generation || !s.expires.IsZero() && !g.now().Before(s.expires) {
+	if s.generation != r.generation || s.expired() {
 		s.generation = r.generation
 		if refusal := s.prove(ctx, r); refusal != nil {
 			return refusal

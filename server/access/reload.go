@@ -145,8 +145,9 @@ func (g *Guard) loadFiles() (errs []error) {
 // interval is how often the files are looked at.
 const interval = time.Second
 
-// Run reads files again when they change, until ctx ends. A server of keys for tokens that does
-// not answer delays neither the files nor the end.
+// Run reads files again when they change, and ends the lasting calls of callers that may no longer
+// make them, until ctx ends. A server of keys for tokens that does not answer delays neither the
+// files nor the end.
 func (g *Guard) Run(ctx context.Context) {
 	var tokens sync.WaitGroup
 	defer tokens.Wait()
@@ -191,6 +192,7 @@ func (g *Guard) reloadFiles() {
 		}
 	}
 	g.problems.Store(&problems)
+	g.endRefused()
 }
 
 // Problems returns why files of rules do not apply as they are now: their last good state does.
@@ -216,5 +218,6 @@ func (g *Guard) reloadTokens(ctx context.Context) {
 	}
 	if changed {
 		g.replace(func(*rules) {})
+		g.endRefused()
 	}
 }

@@ -150,6 +150,19 @@ func (a *admission) admitHealth(ctx context.Context, model, version string) (*ad
 	return &b, entry, err
 }
 
+// renew decides again about a request of a stream, if the rules have changed since it was admitted.
+func (a *admission) renew(ctx context.Context, c *call) error {
+	if a == nil || !a.Stale() {
+		return nil
+	}
+	again := a.call
+	again.Model, again.Version = c.name, c.version
+	if refusal := a.Check(ctx, &again); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
 // check decides again about a call that lasts. A nil admission may go on.
 func (a *admission) check(ctx context.Context) error {
 	if a == nil {

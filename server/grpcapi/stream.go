@@ -12,6 +12,7 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
+	"triton/server/access"
 	"triton/server/infer"
 )
 
@@ -58,7 +59,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
 	s := &stream{service: svc, conn: conn, inFlight: calls{use: useOf(conn.Context())}, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
-	s.unread.Stream = svc.opts.Memory.NewStream(s.abort)
+	s.unread.Stream = svc.opts.Memory.NewStream(func() { s.abort(s.unread.ErrShort()) })
 	defer s.unread.Stream.End()
 	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
 		return err
@@ -70,6 +71,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 		if s.in.admitted.refusal != nil {
 			return refused(s.in.admitted.refusal)
 		}
+		defer s.in.admitted.Follow(s.in.admitted.call, s)()
 	}
 	if svc.opts.Access != nil {
 		defer logStream(s, svc.opts.Access, infer.Now(), &err)
@@ -182,6 +184,9 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 		return
 	}
 	if err == nil {
+		err = s.in.admitted.renew(s.conn.Context(), c)
+	}
+	if err == nil {
 		c.trace = s.service.sample(s.conn.Context(), r, clock)
 	}
 	handedOver = true // from now on a response ends the call
@@ -264,21 +269,46 @@ func (s *stream) signal() {
 	}
 }
 
-// abort frees the responses that wait, and lets the writer end the stream. Running requests are
-// cancelled when they answer next, or by close.
-func (s *stream) abort() {
+// abort frees the responses that wait, lets the writer end the stream with an error, and cancels
+// running requests.
+func (s *stream) abort(err error) {
+	var running []*infer.Request
 	s.mu.Lock()
 	if !s.ends() {
-		s.aborted = statusError(s.unread.ErrShort())
+		s.aborted = statusError(err)
 		for i := range s.ready {
 			s.ready[i].release()
 		}
 		s.unread.Clear()
+		for c := s.inFlight.head; c != nil; c = c.next {
+			if !c.done {
+				c.request.Retain()
+				running = append(running, c.request)
+			}
+		}
 	}
 	s.mu.Unlock()
 	s.mayContinue.Broadcast()
 	s.signal()
+	for _, r := range running {
+		r.Cancel()
+		r.Release()
+	}
 }
+
+// EachModel visits the models of the requests in flight, for the guard.
+func (s *stream) EachModel(visit func(model, version string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := s.inFlight.head; c != nil; c = c.next {
+		if !visit(c.name, c.version) {
+			return
+		}
+	}
+}
+
+// Refuse ends the stream, because the guard no longer admits its caller.
+func (s *stream) Refuse(r *access.Refusal) { s.abort(r) }
 
 // close ends the stream: it drops responses that were not written and cancels running
 // requests.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"triton/server/access"
 	"triton/server/infer"
 	"triton/server/memory"
 )
@@ -24,12 +25,18 @@ type streamBacklog struct {
 
 func newStreamBacklog(r *infer.Request, limit int, b *memory.Budget) *streamBacklog {
 	q := &streamBacklog{request: r, wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: limit}}
-	q.unread.Stream = b.NewStream(q.abort)
+	q.unread.Stream = b.NewStream(func() { q.abort(q.unread.ErrShort()) })
 	return q
 }
 
+// EachModel visits nothing: the call of a stream names its only model.
+func (*streamBacklog) EachModel(func(model, version string) bool) {}
+
+// Refuse ends the stream, because the guard no longer admits its caller.
+func (q *streamBacklog) Refuse(r *access.Refusal) { q.abort(r) }
+
 // abort replaces the responses that wait by an error and cancels the request.
-func (q *streamBacklog) abort() {
+func (q *streamBacklog) abort(err error) {
 	q.mu.Lock()
 	ends := q.closed || q.full
 	if !ends {
@@ -38,7 +45,7 @@ func (q *streamBacklog) abort() {
 			r.Release()
 		}
 		resp := infer.NewResponse()
-		resp.Err = q.unread.ErrShort()
+		resp.Err = err
 		q.ready = append(q.ready[:0], resp)
 		q.unread.Clear()
 		q.request.Retain()

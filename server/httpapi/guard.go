@@ -31,6 +31,7 @@ var actions = [...]right.Action{
 // admission is a request that a guard has admitted.
 type admission struct {
 	access.Session
+	call  access.Call
 	entry access.Entry
 }
 
@@ -55,11 +56,12 @@ func (x *exchange) admit(r *route) bool {
 	if r.to == serverReady && x.verbose() {
 		action = right.Index // the reasons name models
 	}
-	session, entry, ok := httpguard.Admit(o.Guard, x.Exchange, access.Call{Action: action, Model: r.model, Version: r.version})
+	call := access.Call{Action: action, Model: r.model, Version: r.version}
+	session, entry, ok := httpguard.Admit(o.Guard, x.Exchange, &call)
 	if !ok {
 		return false
 	}
-	x.admitted = &admission{session, entry}
+	x.admitted = &admission{session, call, entry}
 	state, quotas := entry.RateLimit()
 	httpguard.AddRateLimit(x.Exchange, state, quotas)
 	x.decoder.Regions = o.Regions
@@ -80,6 +82,15 @@ func (x *exchange) count(m infer.Model, req *infer.Request) {
 	}
 	x.admitted.entry.Charge(infer.RowsOf(m, req), late)
 	req.Caller = x.admitted.entry.Caller()
+}
+
+// follow ends a stream whose caller is no longer admitted. The returned function is to be called when
+// the stream ends by itself.
+func (x *exchange) follow(q *streamBacklog) (forget func()) {
+	if x.admitted == nil {
+		return func() {}
+	}
+	return x.admitted.Follow(x.admitted.call, q)
 }
 
 // endAdmission records the end of an admitted request.

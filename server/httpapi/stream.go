@@ -1,10 +1,13 @@
 package httpapi
 
 import (
+	"errors"
+
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
 	"triton/pkg/tritonjson"
+	"triton/server/access"
 	"triton/server/http1"
 	"triton/server/infer"
 )
@@ -42,6 +45,7 @@ func (s *stream) each(x *exchange, visit func(*infer.Response) error, drained fu
 
 // replyEvents sends each response as it arrives. The first one determines the status.
 func (x *exchange) replyEvents(s *stream) error {
+	defer x.follow(s.backlog)()
 	x.ContentType = http1.EventStream
 	first := true
 	return s.each(x, func(r *infer.Response) error {
@@ -113,6 +117,9 @@ func (x *exchange) appendGenerated(r *infer.Response) error {
 func statusOf(err error) int {
 	if err == nil {
 		return 200
+	}
+	if r, ok := errors.AsType[*access.Refusal](err); ok {
+		return r.HTTP()
 	}
 	return status.From(err).Code.HTTP()
 }

@@ -3,11 +3,14 @@ package httpapi_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/tensor"
+	"triton/server/access/accesstest"
 	"triton/server/httpapi"
 	"triton/server/infer"
 )
@@ -149,4 +153,43 @@ func TestSlowReader(t *testing.T) {
 	require.Greater(t, len(events), 15)
 	require.Less(t, len(events), count)
 	require.Contains(t, events[len(events)-2], `data: {"error":"the request was cancelled because the client reads the stream too slowly: more than 67108864 bytes`)
+}
+
+// TestRevokedBeforeTheFirstResponse: a stream whose caller is refused before there is an event has the
+// status of the refusal. Its request is cancelled.
+func TestRevokedBeforeTheFirstResponse(t *testing.T) {
+	both(t, func(t *testing.T, start serving) {
+		guard, keys, audit := accesstest.New(t, "rules:\n- {who: ['key:a'], allow: [infer], models: ['*']}\n", "a")
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { guard.Run(ctx) })
+		defer running.Wait()
+		defer stop()
+		svc := newService()
+		svc.models["g_repeat"].submit = func(r *infer.Request) {
+			running.Go(func() {
+				defer r.Release()
+				if os.WriteFile(filepath.Join(filepath.Dir(audit), "keys"), []byte("# revoked\n"), 0o600) != nil {
+					t.Error("cannot write the file of keys")
+				}
+				for !r.Cancelled() {
+					time.Sleep(pollTime)
+				}
+				r.Sink.Send(nil, true)
+			})
+		}
+		addr := start(t, svc, httpapi.Options{Guard: guard})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/v2/models/g_repeat/generate_stream", strings.NewReader(`{"COUNT":1}`))
+		require.NoError(t, err)
+		req.Header.Set("X-API-Key", keys["a"])
+		tr := &http.Transport{}
+		defer tr.CloseIdleConnections()
+		resp, err := tr.RoundTrip(req)
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		require.Equal(t, 401, resp.StatusCode)
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "data: {\"error\":\"the stream was ended: the credentials are not valid\"}\n\n", string(text))
+	})
 }

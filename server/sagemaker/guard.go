@@ -20,7 +20,7 @@ func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
 		refuse(x, http.StatusForbidden, access.Elsewhere)
 		return access.Entry{}, false
 	}
-	_, entry, ok := httpguard.Admit(h.Guard, x, access.Call{Action: action, Every: true})
+	_, entry, ok := httpguard.Admit(h.Guard, x, &access.Call{Action: action, Every: true})
 	if !ok {
 		x.Send()
 	}
@@ -30,7 +30,7 @@ func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
 // admitUnknown asks the guard about an inference with a model that the platform has not loaded,
 // so that only those who may infer learn that.
 func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
-	_, entry, ok := httpguard.Admit(h.Guard, x, access.Call{Action: right.Infer, Model: name})
+	_, entry, ok := httpguard.Admit(h.Guard, x, &access.Call{Action: right.Infer, Model: name})
 	if !ok {
 		x.Send()
 		return false

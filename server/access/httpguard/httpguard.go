@@ -25,16 +25,16 @@ func Caller(x *http1.Exchange) access.Caller {
 	return c
 }
 
-// Admit decides about a request. A refusal is the reply already, which the caller sends. A nil
-// guard admits everything.
-func Admit(g *access.Guard, x *http1.Exchange, c access.Call) (s access.Session, e access.Entry, ok bool) {
+// Admit decides about a request, and completes the call with what the request says. A refusal is the
+// reply already, which the caller sends. A nil guard admits everything.
+func Admit(g *access.Guard, x *http1.Exchange, c *access.Call) (s access.Session, e access.Entry, ok bool) {
 	if g == nil {
 		return s, e, true
 	}
 	c.Method, c.Bytes = x.Method+" "+x.Path, max(x.Length, 0)
-	s, refusal := g.Begin(x.Context, Caller(x), &c)
+	s, refusal := g.Begin(x.Context, Caller(x), c)
 	if refusal == nil {
-		e, refusal = s.Admit(x.Context, &c)
+		e, refusal = s.Admit(x.Context, c)
 	}
 	if refusal != nil {
 		refuse(x, refusal)

@@ -130,8 +130,19 @@ func hash(text string) [sha256.Size]byte {
 	return sha256.Sum256(append(buf[:0], text...)) // no allocation for tokens of usual length
 }
 
-// Verify checks a token and returns its principal. The error does not quote the token.
+// Verify checks a token and returns its principal. If its key is unknown the keys may be loaded
+// first. The error does not quote the token.
 func (v *Verifier) Verify(ctx context.Context, text string) (*policy.Principal, time.Time, error) {
+	return v.verify(text, func() { v.keys.unknown(ctx) })
+}
+
+// VerifyAgain is Verify for a token that was checked before: keys that were loaded since may no
+// longer have its own. It does not wait.
+func (v *Verifier) VerifyAgain(text string) (*policy.Principal, time.Time, error) {
+	return v.verify(text, func() {})
+}
+
+func (v *Verifier) verify(text string, unknown func()) (*policy.Principal, time.Time, error) {
 	if len(text) > MaxLength {
 		return nil, time.Time{}, errLong
 	}
@@ -141,7 +152,7 @@ func (v *Verifier) Verify(ctx context.Context, text string) (*policy.Principal, 
 	}
 	claims, keys := jwt.MapClaims{}, (*set)(nil)
 	if _, err := v.parser.ParseWithClaims(text, claims, func(t *jwt.Token) (public any, err error) {
-		public, keys, err = v.key(ctx, t)
+		public, keys, err = v.key(t, unknown)
 		return public, err
 	}); err != nil {
 		return nil, time.Time{}, reason(err)
@@ -156,8 +167,8 @@ func (v *Verifier) Verify(ctx context.Context, text string) (*policy.Principal, 
 }
 
 // key returns the public key that a token names, if it is for the token's algorithm, and the
-// set that has it.
-func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, *set, error) {
+// set that has it. If none has it unknown is called, and the keys are looked at again.
+func (v *Verifier) key(t *jwt.Token, unknown func()) (any, *set, error) {
 	if _, critical := t.Header["crit"]; critical {
 		return nil, nil, errCrit // RFC 7515: unknown extensions must be refused, and none is known
 	}
@@ -165,7 +176,7 @@ func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, *set, error) {
 	keys := v.keys.keys.Load()
 	k, ok := keys.find(id)
 	if !ok {
-		v.keys.unknown(ctx)
+		unknown()
 		keys = v.keys.keys.Load()
 		k, ok = keys.find(id)
 	}

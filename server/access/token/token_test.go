@@ -310,6 +310,32 @@ func TestRotation(t *testing.T) {
 	require.False(t, v.Ready())
 }
 
+// TestSameStamp: a file of keys whose time and size are those of the one before is read all the same.
+func TestSameStamp(t *testing.T) {
+	t.Parallel()
+	v := verifier(t, jwks(edKey()), at(now))
+	old := edKey().sign(t, claims())
+	_, _, err := v.Verify(t.Context(), old)
+	require.NoError(t, err)
+	stamp, err := os.Stat(v.opts.Keys)
+	require.NoError(t, err)
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	next := &signer{"ed", private, jwt.SigningMethodEdDSA}
+	require.NoError(t, os.WriteFile(v.opts.Keys, jwks(next), 0o600))
+	require.NoError(t, os.Chtimes(v.opts.Keys, stamp.ModTime(), stamp.ModTime()))
+	same, err := os.Stat(v.opts.Keys)
+	require.NoError(t, err)
+	require.Equal(t, stamp.Size(), same.Size())
+	changed, err := v.Refresh(t.Context())
+	require.NoError(t, err)
+	require.True(t, changed)
+	_, _, err = v.VerifyAgain(old)
+	require.EqualError(t, err, "the token is not valid")
+	_, _, err = v.Verify(t.Context(), next.sign(t, claims()))
+	require.NoError(t, err)
+}
+
 // TestSources are places of keys that are refused.
 func TestSources(t *testing.T) {
 	t.Parallel()
