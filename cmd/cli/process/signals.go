@@ -9,8 +9,9 @@ import (
 )
 
 // SignalWindow is the time after the first signal in which further signals are ignored: a
-// supervisor or timeout(1) may signal the process and then its process group.
-const SignalWindow = time.Second
+// supervisor or timeout(1) signals the process and then its process group, one right after the other. A
+// person who presses Ctrl-C twice takes longer.
+const SignalWindow = 200 * time.Millisecond
 
 // OnSignal calls first for the first SIGINT or SIGTERM, and again for each signal that
 // arrives more than window later. Signals within the window are ignored, because one

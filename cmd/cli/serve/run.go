@@ -7,7 +7,9 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"sync"
 	"syscall"
+	"time"
 
 	"triton/cmd/cli/devices"
 	"triton/cmd/cli/library"
@@ -71,9 +73,11 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	if err != nil {
 		return usageError(err)
 	}
-	err = exit(p, runServer(ctx, p, s, reporter{unit, opts.Log}))
-	plugin.Finalize(opts.Log)
-	return err
+	err = runServer(ctx, p, s, reporter{unit, opts.Log})
+	if !errors.Is(err, server.ErrKilled) { // or the code of a library may still run, or never return
+		plugin.Finalize(opts.Log)
+	}
+	return exit(p, err)
 }
 
 // openCUDA returns the CUDA driver for memory that clients register; nil if they may not or
@@ -101,15 +105,47 @@ func runServer(ctx context.Context, p process.Process, s *server.Server, manager
 		manager.stopping()
 		cancel()
 	}
+	late := newDeadline()
 	stop := p.OnSignal(process.SignalWindow, drain, func(sig os.Signal) {
 		if !s.Hurry() {
 			s.Kill()
+			late.start()
 		}
 		drain(sig)
 	})
 	defer stop()
 	defer manager.follow(s)()
-	return onHeapFloor(func() error { return s.Run(ctx) })
+	return onHeapFloor(func() error { return late.bound(func() error { return s.Run(ctx) }) })
+}
+
+// killGrace is how long a server that was killed may take to end its children and remove its files.
+const killGrace = 2 * time.Second
+
+// deadline ends the wait for a server that was killed: code of a model in this process, or of a driver, may
+// never return.
+type deadline struct {
+	once   sync.Once
+	passed chan struct{}
+}
+
+func newDeadline() *deadline { return &deadline{passed: make(chan struct{})} }
+
+// start lets bound return after killGrace.
+func (d *deadline) start() {
+	d.once.Do(func() { time.AfterFunc(killGrace, func() { close(d.passed) }) })
+}
+
+// bound returns what run returns, or ErrKilled once the deadline has passed; then the goroutine of run is left
+// to the end of the process.
+func (d *deadline) bound(run func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-d.passed:
+		return server.ErrKilled
+	}
 }
 
 // exit prints the error that ends the server as Triton does.
