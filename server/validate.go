@@ -20,7 +20,7 @@ func (o *Options) Validate() error {
 	bad(o.LoadThreads < 1, "model load thread count is %d, must be at least 1", o.LoadThreads)
 	for flag, n := range map[string]int64{
 		"instances of a model": o.Bounds.Instances, "threads of a parameter": o.Bounds.Threads,
-		"warm-up requests": o.Bounds.WarmUpRequests, "bytes of a warm-up": o.Bounds.WarmUpBytes,
+		"warm-up requests": o.Bounds.WarmUpRequests, "bytes of a warm-up": o.Bounds.WarmUpBytes, "bytes of states": o.Bounds.StateBytes,
 	} {
 		bad(n < 0, "the maximum number of %s is %d, must not be negative", flag, n)
 	}

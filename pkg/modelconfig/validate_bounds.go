@@ -18,13 +18,14 @@ import (
 type Bounds struct {
 	Instances      int64 // of a model version
 	Threads        int64 // that one parameter asks for
-	WarmUpRequests int64 // of one sample: count times batch_size
-	WarmUpBytes    int64 // of the inputs of one sample
+	WarmUpRequests int64 // of all samples: count times batch_size
+	WarmUpBytes    int64 // of the inputs of all samples
+	StateBytes     int64 // of the states of one sequence, at its start
 }
 
 // DefaultBounds returns the bounds of a server without flags.
 func DefaultBounds() Bounds {
-	return Bounds{Instances: 512, Threads: 1024, WarmUpRequests: 100_000, WarmUpBytes: 256 << 20}
+	return Bounds{Instances: 512, Threads: 1024, WarmUpRequests: 100_000, WarmUpBytes: 256 << 20, StateBytes: 256 << 20}
 }
 
 // ValidateBounds checks that the configuration stays within bounds. It is this server's check:
@@ -35,6 +36,7 @@ func (c *Config) ValidateBounds(b Bounds) []Finding {
 	v.instanceBound(cmp.Or(b.Instances, d.Instances))
 	v.threadBound(cmp.Or(b.Threads, d.Threads))
 	v.warmUpBounds(cmp.Or(b.WarmUpRequests, d.WarmUpRequests), cmp.Or(b.WarmUpBytes, d.WarmUpBytes))
+	v.stateBound(cmp.Or(b.StateBytes, d.StateBytes))
 	return v.found
 }
 
@@ -92,31 +94,63 @@ func (v *validator) threadBound(limit int64) {
 }
 
 func (v *validator) warmUpBounds(requests, bytes int64) {
+	allRequests, allBytes := int64(0), int64(0)
 	for i, w := range v.GetModelWarmup() {
 		path := fmt.Sprintf("model_warmup[%d]", i)
 		count, rows := int64(max(w.GetCount(), 1)), int64(w.GetBatchSize())
 		if rows == 0 {
 			continue // it is not run
 		}
-		if count > requests {
-			v.above(path+".count", count, requests, "--model-max-warmup-requests")
-		} else if n := product(count, rows); n > requests {
-			v.above(path+".batch_size", n, requests, "--model-max-warmup-requests")
+		if allRequests = sum(allRequests, product(count, rows)); allRequests > requests {
+			field := ".batch_size"
+			if count > requests || rows == 1 {
+				field = ".count"
+			}
+			v.above(path+field, allRequests, requests, "--model-max-warmup-requests")
+			return
 		}
-		total := int64(0)
 		for _, name := range slices.Sorted(maps.Keys(w.GetInputs())) {
 			in := w.GetInputs()[name]
-			size := int64(max(tensor.DataType(in.GetDataType()).Size(), 1))
-			for _, n := range in.GetDims() {
-				size = product(size, n)
-			}
-			if total += min(size, math.MaxInt64-total); total > bytes {
-				v.above(fmt.Sprintf("%s.inputs[%q].dims", path, name), total, bytes, "--model-max-warmup-bytes")
-				break
+			if allBytes = sum(allBytes, byteSize(in.GetDataType(), in.GetDims())); allBytes > bytes {
+				v.above(fmt.Sprintf("%s.inputs[%q].dims", path, name), allBytes, bytes, "--model-max-warmup-bytes")
+				return
 			}
 		}
 	}
 }
+
+// stateBound checks the implicit states that the server creates for each sequence.
+func (v *validator) stateBound(limit int64) {
+	total := int64(0)
+	for i, s := range v.GetSequenceBatching().GetState() {
+		path, dims := fmt.Sprintf("sequence_batching.state[%d].dims", i), s.GetDims()
+		if initial := s.GetInitialState(); len(initial) > 0 {
+			path, dims = fmt.Sprintf("sequence_batching.state[%d].initial_state[0].dims", i), initial[0].GetDims()
+		}
+		if total = sum(total, byteSize(s.GetDataType(), dims)); total > limit {
+			v.above(path, total, limit, "--model-max-state-bytes")
+			return
+		}
+	}
+}
+
+// byteSize returns the size of a tensor whose variable dimensions are 1 and whose strings are empty.
+func byteSize(t pb.DataType, dims []int64) int64 {
+	n := int64(tensor.DataType(t).Size())
+	if n <= 0 {
+		n = int64(tensor.Uint32.Size()) // the length of a string
+	}
+	for _, d := range dims {
+		if d == -1 {
+			d = 1
+		}
+		n = product(n, d)
+	}
+	return n
+}
+
+// sum adds numbers that are not negative; the result is math.MaxInt64 if it is larger.
+func sum(a, b int64) int64 { return a + min(b, math.MaxInt64-a) }
 
 // product multiplies numbers that are not negative; the result is math.MaxInt64 if it is larger.
 // Negative numbers are reported by other checks and count as 0.

@@ -1,6 +1,7 @@
 package modelconfig
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,13 @@ func TestValidateBounds(t *testing.T) {
 		`model_warmup { name: "w" batch_size: 1 inputs { key: "x" value { data_type: TYPE_FP32 dims: 67108864 zero_data: true } } }`:                          "",
 		`model_warmup { name: "w" batch_size: 1 inputs { key: "x" value { data_type: TYPE_FP32 dims: 67108865 zero_data: true } } }`:                          "model_warmup[0].inputs[\"x\"].dims of model 'm' is 268435460, but this server allows at most 268435456 (--model-max-warmup-bytes)",
 		`model_warmup { name: "w" batch_size: 1 inputs { key: "x" value { data_type: TYPE_FP32 dims: 4294967296 dims: 4294967296 zero_data: true } } }`:       "model_warmup[0].inputs[\"x\"].dims of model 'm' is more than 9223372036854775807, but this server allows at most 268435456 (--model-max-warmup-bytes)",
+		`model_warmup { name: "w" batch_size: 1 count: 60000 } model_warmup { name: "v" batch_size: 1 count: 60000 }`:                                         "model_warmup[1].count of model 'm' is 120000, but this server allows at most 100000 (--model-max-warmup-requests)",
+		strings.Repeat(`model_warmup { batch_size: 1 inputs { key: "x" value { data_type: TYPE_FP32 dims: 60000000 zero_data: true } } } `, 2):                "model_warmup[1].inputs[\"x\"].dims of model 'm' is 480000000, but this server allows at most 268435456 (--model-max-warmup-bytes)",
+		`sequence_batching { state { data_type: TYPE_FP32 dims: [ -1, 67108864 ] } }`:                                                                         "",
+		`sequence_batching { state { data_type: TYPE_FP32 dims: [ 1000000, 1000000, 1000000, 1000000 ] } }`:                                                   "sequence_batching.state[0].dims of model 'm' is more than 9223372036854775807, but this server allows at most 268435456 (--model-max-state-bytes)",
+		"sequence_batching { " + strings.Repeat("state { data_type: TYPE_INT64 dims: 20000000 } ", 2) + "}":                                                   "sequence_batching.state[1].dims of model 'm' is 320000000, but this server allows at most 268435456 (--model-max-state-bytes)",
+		`sequence_batching { state { data_type: TYPE_FP32 dims: -1 initial_state { data_type: TYPE_FP32 dims: 1000000000 zero_data: true name: "x" } } }`:     "sequence_batching.state[0].initial_state[0].dims of model 'm' is 4000000000, but this server allows at most 268435456 (--model-max-state-bytes)",
+		`sequence_batching { state { data_type: TYPE_STRING dims: 100000000 } }`:                                                                              "sequence_batching.state[0].dims of model 'm' is 400000000, but this server allows at most 268435456 (--model-max-state-bytes)",
 	} {
 		c, err := Parse(FileName, []byte(`name: "m" `+text))
 		require.NoError(t, err, text)

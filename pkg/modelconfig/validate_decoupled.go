@@ -1,7 +1,9 @@
 package modelconfig
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	pb "triton/pkg/inferencepb"
 )
@@ -11,24 +13,17 @@ import (
 func (p *composingValidator) decoupled(models []*pb.ModelConfig) {
 	e := p.GetEnsembleScheduling()
 	g := newTensorGraph(e)
-	done := make([]bool, len(e.Step))
-	for range e.Step { // each round visits at least one step
-		for i, s := range e.Step {
-			in := tensorsOf(s.InputMap)
-			if done[i] || !p.allVisited(g, done, in) {
-				continue
-			}
-			done[i] = true
-			source, one := p.source(in)
-			if !one {
-				p.addMixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i), p.declared[tensorsOf(s.OutputMap)[0]].model)
-			}
-			if models[i].GetModelTransactionPolicy().GetDecoupled() {
-				source = i + 1
-			}
-			for _, t := range s.OutputMap {
-				p.decoupledStep[t] = source
-			}
+	for _, i := range g.order() {
+		s := e.Step[i]
+		source, one := p.source(tensorsOf(s.InputMap))
+		if !one {
+			p.addMixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i), p.declared[tensorsOf(s.OutputMap)[0]].model)
+		}
+		if models[i].GetModelTransactionPolicy().GetDecoupled() {
+			source = i + 1
+		}
+		for _, t := range s.OutputMap {
+			p.decoupledStep[t] = source
 		}
 	}
 	var out []string
@@ -49,14 +44,38 @@ func (p *composingValidator) addMixed(path, model string) {
 	}
 }
 
-// allVisited reports whether the steps that write these tensors have been visited.
-func (p *composingValidator) allVisited(g *tensorGraph, done []bool, tensors []string) bool {
-	for _, t := range tensors {
-		if i, written := g.writer[t]; written && !done[i] {
-			return false
+// order returns the steps that are not part of a cycle or behind one, each behind the steps that write its
+// inputs: in rounds over all steps, each round with the steps whose inputs are written by then.
+func (g *tensorGraph) order() []int {
+	round, missing := make([]int, len(g.steps)), make([]int, len(g.steps))
+	var order []int // first in an order that only respects the tensors
+	for i, s := range g.steps {
+		for _, t := range tensorsOf(s.InputMap) {
+			if _, written := g.writer[t]; written {
+				missing[i]++
+			}
+		}
+		if missing[i] == 0 {
+			order = append(order, i)
 		}
 	}
-	return true
+	for next := 0; next < len(order); next++ {
+		i := order[next]
+		for _, t := range g.steps[i].OutputMap {
+			for _, reader := range g.readers[t] {
+				after := round[i]
+				if reader < i {
+					after++
+				}
+				round[reader] = max(round[reader], after)
+				if missing[reader]--; missing[reader] == 0 {
+					order = append(order, reader)
+				}
+			}
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(round[a], round[b]), cmp.Compare(a, b)) })
+	return order
 }
 
 // source returns the decoupled step that all of these tensors come from, 0 for none. It

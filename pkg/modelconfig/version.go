@@ -83,11 +83,13 @@ func DetectionFolder(folders []string) (name string, ok bool) {
 	return folders[0], true
 }
 
+func descending(a, b int64) int { return cmp.Compare(b, a) }
+
 // Select returns the versions that a policy serves among those present, highest first. missing
 // has the versions that a specific policy names and that are not present.
 func Select(policy *pb.ModelVersionPolicy, present []int64) (chosen, missing []int64) {
 	all := slices.Clone(present)
-	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
+	slices.SortFunc(all, descending)
 	all = slices.Compact(all)
 	switch p := policy.GetPolicyChoice().(type) {
 	case *pb.ModelVersionPolicy_All_:
@@ -95,13 +97,15 @@ func Select(policy *pb.ModelVersionPolicy, present []int64) (chosen, missing []i
 	case *pb.ModelVersionPolicy_Latest_:
 		return all[:min(uint64(len(all)), uint64(p.Latest.GetNumVersions()))], nil
 	case *pb.ModelVersionPolicy_Specific_:
+		named := make(map[int64]bool, len(p.Specific.GetVersions()))
 		for _, v := range p.Specific.GetVersions() {
-			if !slices.Contains(all, v) && !slices.Contains(missing, v) {
+			if _, present := slices.BinarySearchFunc(all, v, descending); !present && !named[v] {
 				missing = append(missing, v)
 			}
+			named[v] = true
 		}
 		for _, v := range all {
-			if slices.Contains(p.Specific.GetVersions(), v) {
+			if named[v] {
 				chosen = append(chosen, v)
 			}
 		}

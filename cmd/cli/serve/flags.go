@@ -270,9 +270,10 @@ func (o *options) bindMachine(t *table) {
 	t.value(floatValue{&o.MinComputeCapability}, "min-supported-compute-capability", "Minimum CUDA compute capability of a GPU that runs models.")
 	t.value(intValue[int64]{to: &o.Bounds.Instances, min: 1, max: maxInt32}, "model-max-instances", "Maximum number of instances of a model version. A configuration with more is refused.")
 	t.value(intValue[int64]{to: &o.Bounds.Threads, min: 1, max: maxInt32}, "model-max-threads", "Maximum number of threads that a parameter of a model asks for, such as intra_op_thread_count.")
-	t.value(intValue[int64]{to: &o.Bounds.WarmUpRequests, min: 1, max: maxInt}, "model-max-warmup-requests", "Maximum number of requests of a warm-up sample: count times batch_size.")
-	t.value(intValue[int64]{to: &o.Bounds.WarmUpBytes, min: 1, max: maxInt}, "model-max-warmup-bytes", "Maximum size in bytes of the inputs of a warm-up sample.")
-	t.MarkOwn("model-max-instances", "model-max-threads", "model-max-warmup-requests", "model-max-warmup-bytes")
+	t.value(intValue[int64]{to: &o.Bounds.WarmUpRequests, min: 1, max: maxInt}, "model-max-warmup-requests", "Maximum number of requests of the warm-up samples of a model together: count times batch_size.")
+	t.value(intValue[int64]{to: &o.Bounds.WarmUpBytes, min: 1, max: maxInt}, "model-max-warmup-bytes", "Maximum size in bytes of the inputs of the warm-up samples of a model together.")
+	t.value(intValue[int64]{to: &o.Bounds.StateBytes, min: 1, max: maxInt}, "model-max-state-bytes", "Maximum size in bytes of the implicit states of a sequence when it begins.")
+	t.MarkOwn("model-max-instances", "model-max-threads", "model-max-warmup-requests", "model-max-warmup-bytes", "model-max-state-bytes")
 	t.unused(ignoredInt(0), "buffer-manager-thread-count", "Number of threads that copy tensors.", "tensors are passed on by reference")
 	t.value(listValue{&o.hostPolicies, checked(hostPolicy)}, "host-policy", "<policy>,cpu-cores=<first>-<last>[,<first>-<last>...] or <policy>,numa-node=<node>: processors, or node of the memory, of the threads of the instances that have this host policy. Without host_policy in the instance group it is cpu, gpu_<device> or model. May be repeated.")
 	t.list(new([]string), o.addGPULimit, "model-load-gpu-limit",

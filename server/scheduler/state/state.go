@@ -57,16 +57,18 @@ func New(o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{log: o.Log}
+	inputs, outputs := map[string]bool{}, map[string]bool{}
 	for _, s := range all {
 		initial, err := initialValue(&o, s)
 		if err != nil {
 			m.Close()
 			return nil, err
 		}
-		if m.duplicate(s) {
+		if m.duplicate(s, inputs, outputs) {
 			initial.data.Release()
 			continue
 		}
+		inputs[s.GetInputName()], outputs[s.GetOutputName()] = true, true
 		m.states = append(m.states, declared{s.GetInputName(), s.GetOutputName(), initial})
 		m.varies = m.varies || slices.Contains(s.GetDims(), -1)
 	}
@@ -75,11 +77,11 @@ func New(o Options) (*Model, error) {
 }
 
 // duplicate reports whether a state repeats a name of an earlier one, and logs it.
-func (m *Model) duplicate(s *inferencepb.ModelSequenceBatching_State) bool {
+func (m *Model) duplicate(s *inferencepb.ModelSequenceBatching_State, inputs, outputs map[string]bool) bool {
 	switch {
-	case slices.ContainsFunc(m.states, func(d declared) bool { return d.output == s.GetOutputName() }):
+	case outputs[s.GetOutputName()]:
 		m.log.Warn("Detected duplicate 'output_name' in the state configuration: '" + s.GetOutputName() + "'. This state configuration will be ignored.")
-	case slices.ContainsFunc(m.states, func(d declared) bool { return d.input == s.GetInputName() }):
+	case inputs[s.GetInputName()]:
 		m.log.Warn("Detected duplicate 'input_name' in the state configuration: '" + s.GetInputName() + ".' This state configuration will be ignored.")
 	default:
 		return false
