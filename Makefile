@@ -265,6 +265,17 @@ loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's
 interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
 	PYTHON=$(PYTHON) testdata/interop/run.sh
 
+GPU_KIT ?= build/gpu-kit
+.PHONY: gpu-kit
+gpu-kit: build ## pack what the checks on a GPU need on a machine without Go and network: build/gpu-kit/part-* (docs/gpu.md)
+	PYTHON=$(PYTHON) testdata/gpu/kit.sh pack $(GPU_KIT)
+
+# The checks with numpy and onnx, which the Python of `make oracle` has.
+.PHONY: gpu-stand-in
+gpu-stand-in: build onnxruntime oracle ## the checks on a GPU, without one: models on the processor, stand-ins of NVIDIA's libraries; ONLY=nvml,onnx
+	testdata/gpu/kit.sh stand-in build/gpu-stand-in
+	PYTHON=$(abspath $(ORACLE))/bin/python testdata/gpu/run.sh build/gpu-stand-in build/gpu-stand-in/out --stand-in $(if $(ONLY),--only $(ONLY))
+
 .PHONY: browser-test
 browser-test: ## the HTML reports of triton perf and triton analyze in headless Chromium, with axe for accessibility
 	mkdir -p build/browser && cp perf/result/chart/testdata/browser/package.json build/browser/

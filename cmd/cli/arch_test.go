@@ -38,7 +38,7 @@ var mayImport = map[string]string{
 	"cmd/cli/output":              "cmd/cli/flags cmd/cli/process",
 	"cmd/cli/systemd":             "",
 	"cmd/cli/devices":             "cmd/cli/process pkg/cuda pkg/gpu",
-	"cmd/cli/doctor":              "analyzer/footprint/host cmd/cli/complete cmd/cli/devices cmd/cli/flags cmd/cli/library cmd/cli/output cmd/cli/process pkg/client pkg/gpu pkg/ui repo server/backend/onnx",
+	"cmd/cli/doctor":              "analyzer/footprint/host cmd/cli/complete cmd/cli/devices cmd/cli/flags cmd/cli/library cmd/cli/output cmd/cli/process pkg/client pkg/cuda pkg/gpu pkg/ui repo repo/example server server/backend/onnx server/local server/repository",
 	"cmd/cli/connect":             "cmd/cli/flags cmd/cli/process pkg/client pkg/scrape",
 	"cmd/cli/top":                 "cmd/cli/complete cmd/cli/connect cmd/cli/flags cmd/cli/output cmd/cli/process pkg/client pkg/scrape pkg/ui",
 	"cmd/cli/scaler":              "cmd/cli/flags cmd/cli/process pkg/client pkg/scaler pkg/scrape",

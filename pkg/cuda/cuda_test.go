@@ -27,7 +27,7 @@ func TestParseHandle(t *testing.T) {
 
 // On a machine with a driver this starts the real one, elsewhere it shows that a
 // missing library is an error and no crash.
-func TestOpenOnThisMachine(t *testing.T) {
+func TestRealOpen(t *testing.T) {
 	t.Parallel()
 	d, err := cuda.Open()
 	if err != nil {

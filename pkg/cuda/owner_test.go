@@ -5,7 +5,9 @@ package cuda
 import (
 	"bufio"
 	"encoding/hex"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -19,27 +21,52 @@ func TestMemoryOfAnotherProcess(t *testing.T) {
 	path := newFake(t).path()
 	d, err := open(path)
 	require.NoError(t, err)
-	shareWithOwner(t, d, path)
+	program := filepath.Join(t.TempDir(), "owner")
+	require.NoError(t, compile(program, "testdata/owner.c"))
+	shareWithOwner(t, d, exec.CommandContext(t.Context(), program, path))
 }
 
-// TestHardware is the same on the first GPU of this machine.
-func TestHardware(t *testing.T) {
+// TestRealMemoryOfAnotherProcess is the same on the first GPU of this machine, which may have no compiler: the
+// owner is this program.
+func TestRealMemoryOfAnotherProcess(t *testing.T) {
 	t.Parallel()
+	if os.Getenv(ownerVariable) != "" {
+		t.Skip("this process is the owner")
+	}
 	d, err := Open()
 	if err != nil {
 		t.Skip(err)
 	}
-	needCompiler(t)
-	shareWithOwner(t, d, "libcuda.so.1")
+	owner := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestRealOwner$")
+	owner.Env = append(os.Environ(), ownerVariable+"=1")
+	shareWithOwner(t, d, owner)
 }
 
-// shareWithOwner reads and writes the memory of a process that the driver at a
-// path gave it.
-func shareWithOwner(t *testing.T, d Driver, path string) {
+const ownerVariable = "TRITON_TEST_CUDA_OWNER"
+
+// TestRealOwner is the other process of TestRealMemoryOfAnotherProcess: what testdata/owner.c is.
+func TestRealOwner(t *testing.T) {
+	if os.Getenv(ownerVariable) == "" {
+		t.Skip("it is started by TestRealMemoryOfAnotherProcess")
+	}
+	d, err := Open()
+	require.NoError(t, err)
+	m, h, err := d.(Allocator).Allocate(0, 1<<20)
+	require.NoError(t, err)
+	content := make([]byte, 10)
+	require.NoError(t, m.Write([]byte("0123456789"), 0))
+	fmt.Println(hex.EncodeToString(h[:]))
+	_, err = io.Copy(io.Discard, os.Stdin)
+	require.NoError(t, err)
+	require.NoError(t, m.Read(content, 0))
+	require.NoError(t, m.Close())
+	fmt.Println(string(content))
+	os.Exit(0) // the end of a test would write more
+}
+
+// shareWithOwner reads and writes the memory of another process, which tells its handle.
+func shareWithOwner(t *testing.T, d Driver, owner *exec.Cmd) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "owner")
-	require.NoError(t, compile(program, "testdata/owner.c"))
-	owner := exec.CommandContext(t.Context(), program, path)
 	var stderr strings.Builder
 	owner.Stderr = &stderr
 	in, err := owner.StdinPipe()

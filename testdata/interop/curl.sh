@@ -29,7 +29,7 @@ expect "index of what is ready" '"state":"READY"' get v2/repository/index -d '{"
 expect "not found" '404 Not Found' get v2/no/such/path
 expect "wrong method" '405 Method Not Allowed' get v2/health/ready -X DELETE
 expect "unknown model" '404 Not Found.*"error":"Request for unknown model: .no_such. is not found"' get v2/models/no_such/infer -d '{"inputs":[]}'
-expect "no JSON" '500 Internal Server Error.*"error":"failed to parse the request JSON buffer' get v2/models/simple/infer -d 'nonsense'
+expect "no JSON" '400 Bad Request.*"error":"failed to parse the request JSON buffer' get v2/models/simple/infer -d 'nonsense'
 
 # Inference as JSON.
 expect "infer" '"id":"curl".*"data":\[0,2,4,6,8' get v2/models/simple/infer --data-binary "@$data/simple.json"

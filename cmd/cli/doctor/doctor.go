@@ -27,6 +27,7 @@ type options struct {
 	cache        string
 	address      string
 	ports        map[string]*int
+	gpu          bool
 	timeout      time.Duration
 	config       string
 }
@@ -45,6 +46,7 @@ func (o *options) bind(f *flags.Set) {
 		o.ports[name] = new(int)
 		f.IntVar(o.ports[name], name, port, "port that the server shall open; 0 for none")
 	}
+	f.BoolVar(&o.gpu, "gpu", false, "also let each GPU work: its memory is written and read, and a small ONNX model is loaded and asked")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "longest time of all checks")
 	o.output.Bind(f, forms())
 	f.StringVar(&o.config, "config", "", "YAML or JSON file with the values of flags")
@@ -59,12 +61,14 @@ func NewCommand(p process.Process) *cobra.Command {
 		Long: `Check what a server on this machine depends on: the program, engines, GPUs, ports,
 processors, memory, limits of the process, folders, the clock, and environment
 variables that change what a server does. Each line says what was found; lines
-that are not ok say what to do. Nothing is changed, and no model is loaded.
+that are not ok say what to do. Nothing is changed. Only --gpu loads a model, one of
+its own, on each GPU.
 
 The exit code is 0 without failures, 1 with some, and 2 when the command line is
 wrong. Warnings do not change it.`,
 		Example: `  triton doctor
   triton doctor --model-repository models --output json
+  triton doctor --gpu
   kubectl exec POD -- triton doctor --model-repository /models`,
 		Args: cobra.ArbitraryArgs,
 	}
@@ -109,7 +113,7 @@ wrong. Warnings do not change it.`,
 func look(ctx context.Context, p process.Process, o options) []Finding {
 	var all []Finding
 	for _, check := range []func(context.Context, process.Process, options) []Finding{
-		program, onnxRuntime, pythonModels, gpus, ports, processors, memory, limits, folders, clock, environment,
+		program, onnxRuntime, pythonModels, gpus, gpuWork, ports, processors, memory, limits, folders, clock, environment,
 	} {
 		all = append(all, check(ctx, p, o)...)
 	}

@@ -141,6 +141,21 @@ func TestEnvironment(t *testing.T) {
 	require.Contains(t, of(all, "GPUs")[0].Found, "TRITON_SERVER_CPU_ONLY")
 }
 
+// TestGPUWork: on a machine with a GPU its work is right; on others it is said that there is none, but only
+// to who asked for it.
+func TestGPUWork(t *testing.T) {
+	all, _ := findings(t, nil)
+	require.Empty(t, of(all, "work on GPUs"))
+	all, err := findings(t, nil, "--gpu")
+	if found := of(all, "work on GPUs"); found != nil {
+		require.Error(t, err)
+		require.Equal(t, Failure, found[0].State)
+		require.NotEmpty(t, found[0].Advice)
+		return
+	}
+	require.Equal(t, OK, of(all, "memory of GPU 0")[0].State)
+}
+
 func TestGPUs(t *testing.T) {
 	one := gpu.Inventory{Driver: "550.1", CUDA: "12.4", GPUs: make([]gpu.GPU, 2)}
 	require.Equal(t, []Finding{{Check: "GPUs", State: OK, Found: "2 GPUs, driver 550.1, CUDA up to 12.4"}}, inventory(one, 2))

@@ -185,3 +185,41 @@ func TestReturnText(t *testing.T) {
 	require.Equal(t, "NVML error 77", Return(77).Error())
 	require.Equal(t, "abc", text([]int8{'a', 'b', 'c', 0, 'd'}))
 }
+
+// TestRealLibrary asks the driver of this machine everything, and needs answers to what no driver lacks.
+func TestRealLibrary(t *testing.T) {
+	lib, err := Load()
+	require.NoError(t, err)
+	if ret := lib.Init(); ret != Success {
+		t.Skip(ret.Error())
+	}
+	defer func() { require.Equal(t, Success, lib.Shutdown()) }()
+	count, ret := lib.DeviceCount()
+	require.Equal(t, Success, ret)
+	for i := range count {
+		d, ret := lib.Device(i)
+		require.Equal(t, Success, ret)
+		name, ret := d.Name()
+		require.Equal(t, Success, ret)
+		uuid, ret := d.UUID()
+		require.Equal(t, Success, ret)
+		require.Regexp(t, "^GPU-", uuid)
+		memory, ret := d.Memory()
+		require.Equal(t, Success, ret)
+		require.Positive(t, memory.Total)
+		major, _, ret := d.Capability()
+		require.Equal(t, Success, ret)
+		require.Positive(t, major)
+		_, v2 := d.MemoryV2()
+		_, bar1 := d.BAR1()
+		_, processes := d.Processes(Compute)
+		_, utilization := d.Utilization()
+		_, power := d.Power()
+		_, limit := d.PowerLimit()
+		_, energy := d.Energy()
+		_, accounting := d.Accounting()
+		_, _, mig := d.MIGMode()
+		t.Logf("%s %s: memory v2 %v, bar1 %v, processes %v, utilization %v, power %v, limit %v, energy %v, accounting %v, MIG %v",
+			name, uuid, v2, bar1, processes, utilization, power, limit, energy, accounting, mig)
+	}
+}

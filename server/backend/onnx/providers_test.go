@@ -33,12 +33,26 @@ const gpuGroup = ` instance_group { kind: KIND_GPU } `
 // onGPU loads the model with an instance on GPU 2, runs it and returns the error.
 func onGPU(t *testing.T, spec backend.Spec) error {
 	t.Helper()
+	return onDevice(t, spec, 2)
+}
+
+// TestRealCUDA runs a model on the first GPU of this machine.
+func TestRealCUDA(t *testing.T) {
+	t.Parallel()
+	if !engineUnderTest(t).HasGPU() {
+		t.Skip("the library has no GPU provider")
+	}
+	require.NoError(t, onDevice(t, with(t, specOf(t, simple(), 8), gpuGroup), 0))
+}
+
+func onDevice(t *testing.T, spec backend.Spec, device int) error {
+	t.Helper()
 	m, err := engineUnderTest(t).Load(context.Background(), spec)
 	if err != nil {
 		return err
 	}
 	defer func() { require.NoError(t, m.Close()) }()
-	i, err := m.NewInstance(context.Background(), backend.Placement{Name: "m_0_0", Kind: inferencepb.ModelInstanceGroup_KIND_GPU, Device: 2, Instances: 1})
+	i, err := m.NewInstance(context.Background(), backend.Placement{Name: "m_0_0", Kind: inferencepb.ModelInstanceGroup_KIND_GPU, Device: device, Instances: 1})
 	if err != nil {
 		return err
 	}
