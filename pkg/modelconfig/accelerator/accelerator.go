@@ -121,3 +121,9 @@ func (k *kind) parameter(key, value string, set map[string]string) *Fault {
 	}
 	return nil
 }
+
+// Names returns the names of the accelerators.
+func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// Parameters returns the keys of the parameters that an accelerator knows.
+func Parameters(name string) []string { return slices.Sorted(maps.Keys(kinds[name].parameters)) }

@@ -1,11 +1,12 @@
 package extension
 
 import (
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"triton/pkg/modelconfig"
 )
 
 // Process describes the processes of a Python model.
@@ -53,7 +54,7 @@ func (r *reader) process() *Process {
 
 func (r *reader) requirements() string {
 	text, ok := r.text(keyRequirements)
-	if ok && !filepath.IsLocal(text) {
+	if ok && !modelconfig.LocalName(text) {
 		r.add(keyRequirements, `write "requirements.txt" and put the file beside config.pbtxt`, "'%s' is not the path of a file in the model's folder", text)
 	}
 	return text

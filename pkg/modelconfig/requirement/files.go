@@ -33,7 +33,7 @@ func Vocabulary(c *inferencepb.ModelConfig) string {
 func (k *checker) vocabularyFile(dir string) {
 	const path = `parameters["` + vocabularyKey + `"]`
 	name := Vocabulary(k.ModelConfig)
-	if name == "" || !filepath.IsLocal(name) {
+	if name == "" || !modelconfig.LocalName(name) {
 		return
 	}
 	text, err := modelconfig.ReadText(filepath.Join(dir, name))

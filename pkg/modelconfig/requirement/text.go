@@ -1,9 +1,8 @@
 package requirement
 
 import (
-	"path/filepath"
-
 	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -55,7 +54,7 @@ func (k *checker) vocabulary() {
 		err = status.New(status.InvalidArg, "parameter 'vocabulary_size' must be more than %d, got %d", len(SpecialPieces), size)
 	}
 	k.parameter(vocabularySizeKey, "write the number of pieces", err)
-	if name != "" && !filepath.IsLocal(name) {
+	if name != "" && !modelconfig.LocalName(name) {
 		k.add(ruleParameters, `parameters["`+vocabularyKey+`"]`, "put the file into the version's folder",
 			"the vocabulary '%s' is outside the version's folder", name)
 	}

@@ -11,6 +11,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/modelconfig/requirement"
+	"triton/pkg/status"
 	"triton/server/backend"
 )
 
@@ -27,8 +28,12 @@ func processOf(spec backend.Spec) (extension.Process, error) {
 	if err := modelconfig.FirstError(found); err != nil || s.Process == nil {
 		return extension.Process{}, err
 	}
-	if s.Process.Requirements != "" {
-		s.Process.Requirements = filepath.Join(filepath.Dir(spec.Dir), s.Process.Requirements)
+	if name := s.Process.Requirements; name != "" {
+		folder := filepath.Dir(spec.Dir)
+		if _, err := modelconfig.ReadOwn(folder, name); err != nil { // pip quotes its lines
+			return extension.Process{}, status.Wrap(err, status.InvalidArg, "the requirements of a Python model: %s", status.From(err).Msg)
+		}
+		s.Process.Requirements = filepath.Join(folder, name)
 	}
 	return *s.Process, nil
 }
