@@ -152,14 +152,17 @@ func TestDecoupledEnsemble(t *testing.T) {
 	require.Contains(t, body, `"model_transaction_policy":{"decoupled":true}`)
 }
 
-// The first response of a decoupled ensemble is measured, not its last.
-func TestFirstResponseOfEnsemble(t *testing.T) {
+// The time to the first response of a decoupled model and of its ensemble is measured, and the time to
+// the last one: not until execute returns.
+func TestTimesOfDecoupledModels(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("a", servertest.Identity("INT32", "1", 0)),
 		servertest.Model("repeat", repeatModel), servertest.Model("each", repeated),
 		servertest.Model("own", repeated+`model_metrics { metric_control {
   metric_identifier { family: "nv_inference_first_response_histogram_ms" } histogram_options { buckets: [ 7, 500 ] } } }`),
-		servertest.With(func(o *server.Options) { o.Metrics.Settings = map[string]string{"histogram_latencies": "true"} }))
+		servertest.With(func(o *server.Options) {
+			o.Metrics.Settings = map[string]string{"histogram_latencies": "true", "summary_latencies": "true"}
+		}))
 	c := newClient(t)
 	code, body, err := post(c, "http://"+s.HTTP+"/v2/models/each/generate_stream", `{"VALUES":[5,6],"DELAY":[0,600],"WAIT":0}`)
 	require.NoError(t, err)
@@ -169,6 +172,13 @@ func TestFirstResponseOfEnsemble(t *testing.T) {
 	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="each",version="1",le="500"} 1`)
 	require.Contains(t, page, `nv_inference_first_response_histogram_ms_count{model="each",version="1"} 1`)
 	require.Contains(t, page, `nv_inference_first_response_histogram_ms_bucket{model="own",version="1",le="7"} 0`)
+	for _, model := range []string{"repeat", "each"} {
+		const total = "nv_inference_request_duration_histogram_us"
+		require.Contains(t, page, total+`_bucket{model="`+model+`",version="1",le="100000"} 0`)
+		require.Contains(t, page, total+`_count{model="`+model+`",version="1"} 1`)
+		require.Regexp(t, `nv_inference_request_summary_us_sum\{model="`+model+`",version="1"\} ([6-9]\d{5}|[1-9]\d{6,})\n`, page)
+		require.Contains(t, page, `nv_inference_compute_infer_summary_us_count{model="`+model+`",version="1"} 1`)
+	}
 }
 
 // An ensemble of ensembles computes the same as its composing models.

@@ -98,6 +98,9 @@ func (f *flow) succeed() {
 		Rows: r.Rows(), Requests: 1, Succeeded: r.Rows(), Total: now - r.Times.Received, End: now,
 		Input: f.sums.input, Infer: f.sums.infer, Output: f.sums.output,
 	})
+	if f.e.opts.Stats.Detailed() {
+		f.e.opts.Stats.Observe(stats.Sample{Total: now - r.Times.Received, Input: f.sums.input, Infer: f.sums.infer, Output: f.sums.output})
+	}
 	if !f.e.decoupled {
 		f.e.opts.Stats.FirstResponse(now - r.Times.Received)
 	}

@@ -36,6 +36,9 @@ func (w *worker) Kept(r *infer.Request) {
 // Responded counts a response of a decoupled model. An end without data is not a
 // response.
 func (w *worker) Responded(r *infer.Request, delivery infer.Delivery) {
+	if delivery.Final && delivery.Err == nil {
+		w.stats.ObserveTotal(delivery.End - r.Times.Received)
+	}
 	if delivery.Empty && delivery.Final {
 		return
 	}

@@ -183,8 +183,9 @@ func (g *Group) ensureAnswered(w *worker, b *infer.Batch, err error) {
 // count counts the batch in the statistics. A batch whose requests all failed does not
 // count as an execution. Requests are counted by their final response, with two
 // exceptions. If the model is decoupled, a request for which the backend called Keep is
-// counted by batchErr, the result of the call, as in Triton. If it is not, a late request
-// is counted by Completed and not here.
+// counted by batchErr, the result of the call, and its time ends with the call, as in Triton;
+// only the distributions have its time to the last response. If it is not, a late request is
+// counted by Completed and not here.
 func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, batchErr error) {
 	if b.InputEnd == 0 {
 		b.InputEnd = begin
@@ -215,10 +216,16 @@ func (g *Group) count(w *worker, b *infer.Batch, begin, end int64, batchErr erro
 		s.Succeeded += r.Rows()
 		s.Total += end - r.Times.Received
 		s.Queued += begin - r.Times.Queued
-		if w.stats.Detailed() {
-			w.stats.Observe(stats.Sample{
-				Total: end - r.Times.Received, Queue: begin - r.Times.Queued, Input: s.Input, Infer: s.Infer, Output: s.Output,
-			})
+		if !w.stats.Detailed() {
+			continue
+		}
+		sample := stats.Sample{
+			Total: end - r.Times.Received, Queue: begin - r.Times.Queued, Input: s.Input, Infer: s.Infer, Output: s.Output,
+		}
+		if g.decoupled {
+			w.stats.ObserveComputed(sample) // Responded adds the total time
+		} else {
+			w.stats.Observe(sample)
 		}
 	}
 	if !w.warmingUp {

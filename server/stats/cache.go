@@ -35,7 +35,7 @@ func (m *Model) Hit(h CacheHit) {
 	m.hits.add(1, h.Lookup)
 	m.FirstResponse(h.Total)
 	if m.samples != nil {
-		m.samples.observeDurations(h.Total, h.Queued)
+		m.samples.observe(h.Total, h.Queued)
 	}
 	if m.cache != nil {
 		m.cache.hits.Observe(float64(max(h.Lookup, 0) / 1000))

@@ -85,7 +85,21 @@ func (d *DeviceStats) Detailed() bool { return d.samples != nil }
 // Observe adds a sample to the distributions.
 func (d *DeviceStats) Observe(s Sample) {
 	if d.samples != nil {
-		d.samples.observe(s)
+		d.samples.observe(s.Total, s.Queue, s.Input, s.Infer, s.Output)
+	}
+}
+
+// ObserveComputed is Observe for a request whose responses go on: ObserveTotal adds its total time.
+func (d *DeviceStats) ObserveComputed(s Sample) {
+	if d.samples != nil {
+		d.samples.observe(unknown, s.Queue, s.Input, s.Infer, s.Output)
+	}
+}
+
+// ObserveTotal adds the time from the arrival of a request to its last response, in nanoseconds.
+func (d *DeviceStats) ObserveTotal(ns int64) {
+	if d.samples != nil {
+		d.samples.observe(max(ns, 0))
 	}
 }
 

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -91,14 +92,16 @@ func (s *settings) summary(name, help string) prometheus.Summary {
 	})
 }
 
-func (s *samples) observe(one Sample) {
-	s.observeDurations(one.Total, one.Queue, one.Input, one.Infer, one.Output)
-}
+// unknown is a duration that is not added.
+const unknown = math.MinInt64
 
-// observeDurations adds durations, in the order of Sample. A request that was answered from
-// the response cache has only the first two.
-func (s *samples) observeDurations(durations ...int64) {
+// observe adds durations, in the order of Sample. A request that was answered from the response
+// cache has only the first two.
+func (s *samples) observe(durations ...int64) {
 	for i, ns := range durations {
+		if ns == unknown {
+			continue
+		}
 		us := max(ns, 0) / 1000
 		if h := s.histograms[i]; h != nil {
 			h.observe(us)
