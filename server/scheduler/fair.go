@@ -19,7 +19,8 @@ type turns struct {
 // class holds the callers of one priority class.
 type class struct {
 	flows map[*infer.Caller]*flow
-	ready flows // that have requests
+	ready flows // that have requests, by turn
+	most  users // the same, by how much of the queue they use
 	// now is the virtual time: the start of the last request that had its turn. last is the
 	// latest finish.
 	now, last uint64
@@ -34,7 +35,7 @@ type flow struct {
 	// start is the virtual time at which the first request is due, and finish that at which the
 	// last one that had its turn has used its share.
 	start, finish uint64
-	index         int // in the heap
+	index, rank   int // in the heaps ready and most of the class
 	delay         standing
 }
 
@@ -58,10 +59,13 @@ func (t *turns) push(r *infer.Request) {
 	c.n++
 	f := c.flow(r.Caller)
 	f.waiting.Push(r)
-	if f.waiting.Len() == 1 {
-		f.start = later(c.now, f.finish)
-		heap.Push(&c.ready, f)
+	if f.waiting.Len() > 1 {
+		heap.Fix(&c.most, f.rank)
+		return
 	}
+	f.start = later(c.now, f.finish)
+	heap.Push(&c.ready, f)
+	heap.Push(&c.most, f)
 }
 
 // flow returns the flow of a caller, and adds it if needed.
@@ -133,8 +137,10 @@ func (t *turns) left(c *class, f *flow, r *infer.Request) {
 	switch {
 	case f.waiting.Len() > 0:
 		heap.Fix(&c.ready, f.index)
+		heap.Fix(&c.most, f.rank)
 	default:
 		heap.Remove(&c.ready, f.index)
+		heap.Remove(&c.most, f.rank)
 		f.delay.empty()
 	}
 	if c.n == 0 { // nobody waited, so nobody has used the share of another
@@ -144,13 +150,10 @@ func (t *turns) left(c *class, f *flow, r *infer.Request) {
 
 // largest returns the flow with the most requests for its weight; nil without any.
 func (c *class) largest() *flow {
-	var most *flow
-	for _, f := range c.ready {
-		if most == nil || uint64(f.waiting.Len())*most.weight > uint64(most.waiting.Len())*f.weight { //nolint:gosec // lengths
-			most = f
-		}
+	if len(c.most) == 0 {
+		return nil
 	}
-	return most
+	return c.most[0]
 }
 
 // usesLess reports whether a caller with one more request would have fewer for its weight than f.
@@ -214,6 +217,37 @@ func (h *flows) Push(f any) {
 
 // Pop implements heap.Interface.
 func (h *flows) Pop() any {
+	last := len(*h) - 1
+	f := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return f
+}
+
+// users is a heap by the number of requests for their weight, the most first. Of a full queue the
+// largest user is needed for each arrival, under the lock of the queue.
+type users []*flow
+
+func (h users) Len() int { return len(h) }
+
+func (h users) Less(i, j int) bool {
+	a, b := h[i], h[j]
+	return uint64(a.waiting.Len())*b.weight > uint64(b.waiting.Len())*a.weight //nolint:gosec // lengths
+}
+
+func (h users) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].rank, h[j].rank = i, j
+}
+
+// Push implements heap.Interface.
+func (h *users) Push(f any) {
+	f.(*flow).rank = len(*h)
+	*h = append(*h, f.(*flow))
+}
+
+// Pop implements heap.Interface.
+func (h *users) Pop() any {
 	last := len(*h) - 1
 	f := (*h)[last]
 	(*h)[last] = nil
