@@ -17,11 +17,16 @@ import (
 //	-          not in the cache, first of its key  leads
 //	-          not in the cache, key in flight     follows
 //	leads      answered                            answered, and so are all followers
-//	leads      failed, cancelled, refused          answered; the oldest follower leads
+//	leads      cancelled                           answered; the oldest follower leads
+//	leads      failed, refused, cannot be stored   answered; all followers run alone
 //	follows    cancelled                           answered
+//	runs alone answered                            answered, and stored if it can be
+//
+// After a failure the followers do not wait for each other: if equal requests fail, the last one would
+// wait for all the others.
 type flights struct {
 	runner    *Runner
-	promoting sync.WaitGroup // followers that become leaders
+	promoting sync.WaitGroup // followers that are being submitted
 	mu        struct {
 		sync.Mutex
 		byKey map[Key]*flight
@@ -70,14 +75,23 @@ func (fl *flight) lead(r *infer.Request, miss *missObserver) error {
 	err := fl.flights.runner.next.Submit(r)
 	if err != nil {
 		r.Observer = miss.replaced
-		fl.finish(nil, false)
+		fl.finish(nil, failed)
 	}
 	return err
 }
 
-// finish ends the leader's flight. If it has a response, all followers get it;
-// otherwise the oldest follower becomes the leader.
-func (fl *flight) finish(resp *infer.Response, ok bool) {
+// outcome is how a leader has ended.
+type outcome uint8
+
+const (
+	failed    outcome = iota // or refused, or its response cannot be stored
+	cancelled                // nothing is known about its followers
+	computed
+)
+
+// finish ends the leader's flight. If it has a response, all followers get it; if it was cancelled,
+// the oldest follower becomes the leader; otherwise all followers run alone.
+func (fl *flight) finish(resp *infer.Response, how outcome) {
 	f := fl.flights
 	var done infer.List
 	f.mu.Lock()
@@ -85,22 +99,26 @@ func (fl *flight) finish(resp *infer.Response, ok bool) {
 		r.Move(infer.Queued, infer.Executing) // it can no longer be withdrawn
 		f.runner.opts.Stats.Pending.Add(-1)
 		done.Push(r)
-		if !ok {
+		if how == cancelled {
 			break
 		}
 	}
-	if ok || done.Len() == 0 {
+	if how != cancelled || done.Len() == 0 {
 		delete(f.mu.byKey, fl.key)
-	} else {
-		f.promoting.Add(1)
+	}
+	if how != computed {
+		f.promoting.Add(done.Len())
 	}
 	f.mu.Unlock()
 	for r := done.Pop(); r != nil; r = done.Pop() {
-		if !ok {
-			go fl.promote(r) // not here: the leader's goroutine may be in the middle of its own batch
-			continue
+		switch how { // not submitted here: the leader's goroutine may be in the middle of its own batch
+		case computed:
+			f.answer(r, resp)
+		case cancelled:
+			go fl.promote(r)
+		default:
+			go f.runAlone(r)
 		}
-		f.answer(r, resp)
 	}
 }
 
@@ -127,6 +145,35 @@ func (fl *flight) promote(r *infer.Request) {
 	}
 }
 
+// runAlone submits a follower whose leader has failed.
+func (f *flights) runAlone(r *infer.Request) {
+	defer f.promoting.Done()
+	r.PrepareRequeue()
+	if err := f.submitContained(r); err != nil {
+		f.fail(r, err, stats.Other)
+	}
+}
+
+// submitContained submits a request to the next runner, and turns a panic into an error. If the next
+// runner has already accepted the request, that runner answers it.
+func (f *flights) submitContained(r *infer.Request) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = f.panicked(r, p)
+		}
+	}()
+	return f.runner.next.Submit(r)
+}
+
+// panicked logs a panic and returns the error for a request that the next runner has not accepted.
+func (f *flights) panicked(r *infer.Request, p any) error {
+	f.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if r.State() != infer.Decoded {
+		return nil
+	}
+	return status.New(status.Internal, "internal error while the request was queued; the server's log has the details")
+}
+
 // leadContained is lead that turns a panic into an error, so that followers do not wait for
 // ever. If the next runner has already accepted the request, that runner answers it.
 func (fl *flight) leadContained(r *infer.Request) (err error) {
@@ -134,11 +181,9 @@ func (fl *flight) leadContained(r *infer.Request) (err error) {
 	before := miss.replaced
 	defer func() {
 		if p := recover(); p != nil {
-			fl.flights.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			if r.State() == infer.Decoded {
-				err = status.New(status.Internal, "internal error while the request was queued; the server's log has the details")
+			if err = fl.flights.panicked(r, p); err != nil {
 				r.Observer = before
-				fl.finish(nil, false)
+				fl.finish(nil, failed)
 			}
 		}
 	}()
@@ -190,8 +235,8 @@ func removeMissObserver(r *infer.Request) missObserver {
 }
 
 // drain is called after the drain of the next runner. If that drain completed, all leaders
-// are answered. Their followers become leaders one after the other, and the next runner
-// refuses each; drain waits for the last one. If the drain timed out, drain answers the
+// are answered. Their followers are submitted, and the next runner refuses each; drain waits
+// for the last one. If the drain timed out, drain answers the
 // followers that still wait.
 func (f *flights) drain(completed bool) {
 	if completed {

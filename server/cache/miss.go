@@ -39,7 +39,14 @@ func (o *missObserver) Observe(r *infer.Request, resp *infer.Response, final boo
 		o.runner.storeContained(o.key, o.lookup, resp)
 	}
 	if o.flight != nil {
-		o.flight.finish(resp, storable)
+		how := failed
+		switch {
+		case storable:
+			how = computed
+		case r.Cancelled():
+			how = cancelled
+		}
+		o.flight.finish(resp, how)
 	}
 	r.Observer = o.replaced
 	if o.replaced != nil {

@@ -64,8 +64,8 @@ var timelines = map[string]struct {
 	},
 	"in order, single flight": {
 		instances: 2, single: true, ordered: true, fails: []error{errBad},
-		events: []event{{text: "a", want: "100: error: bad"}, {at: 10, text: "a", want: "200: a"}, {at: 20, text: "b", want: "200: b"}, {at: 30, text: "a", want: "200: a"}},
-		ran:    []int64{0, 20, 100}, want: counts{executions: 2, success: 3, failed: 1, computed: 2, hits: 1, misses: 2},
+		events: []event{{text: "a", want: "100: error: bad"}, {at: 10, text: "a", want: "200: a"}, {at: 20, text: "b", want: "200: b"}, {at: 30, text: "a", want: "220: a"}},
+		ran:    []int64{0, 20, 100, 120}, want: counts{executions: 3, success: 3, failed: 1, computed: 3, misses: 2},
 	},
 	"single flight": {
 		instances: 2, single: true,
@@ -75,12 +75,12 @@ var timelines = map[string]struct {
 	"single flight: the leader fails": {
 		instances: 2, single: true, fails: []error{errBad},
 		events: []event{{text: "a", want: "100: error: bad"}, {at: 10, text: "a", want: "200: a"}, {at: 20, text: "a", want: "200: a"}},
-		ran:    []int64{0, 100}, want: counts{executions: 1, success: 2, failed: 1, computed: 1, hits: 1, misses: 1},
+		ran:    []int64{0, 100, 100}, want: counts{executions: 2, success: 2, failed: 1, computed: 2, misses: 1},
 	},
 	"single flight: all fail": {
 		instances: 2, single: true, fails: []error{errBad, errBad, errBad},
-		events: []event{{text: "a", want: "100: error: bad"}, {at: 10, text: "a", want: "200: error: bad"}, {at: 20, text: "a", want: "300: error: bad"}},
-		ran:    []int64{0, 100, 200}, want: counts{failed: 3},
+		events: []event{{text: "a", want: "100: error: bad"}, {at: 10, text: "a", want: "200: error: bad"}, {at: 20, text: "a", want: "200: error: bad"}},
+		ran:    []int64{0, 100, 100}, want: counts{failed: 3},
 	},
 	"single flight: the leader leaves its queue": {
 		instances: 1, single: true,
