@@ -1,9 +1,10 @@
 package tritonjson
 
 // Object is a JSON object with the accessors and error texts of Triton's JSON
-// layer: the first of equal names counts, and a value of another type than the
-// requested one is an internal error. It refers to the text that it was read
-// from. Messages without tensors are read this way.
+// layer: a value of another type than the requested one is an internal error. It
+// refers to the text that it was read from. Messages without tensors are read this
+// way. A name must not be given twice: Triton's layer reads the first one, and the
+// other would be lost without a word.
 type Object struct {
 	text []byte
 	at   int
@@ -23,13 +24,29 @@ func ParseObject(text []byte) (Object, error) {
 	if !r.Document() {
 		return Object{}, r.Err()
 	}
-	return Object{text, r.at}, nil
+	return Object{text, r.at}.unique()
+}
+
+// unique returns the object, or an error if it has two members of one name.
+func (o Object) unique() (Object, error) {
+	seen := map[string]struct{}{}
+	err := o.Each(func(name string, _ Value) error {
+		if _, again := seen[name]; again {
+			return accessError("the request has more than one member '" + name + "'")
+		}
+		seen[name] = struct{}{}
+		return nil
+	})
+	if err != nil {
+		return Object{}, err
+	}
+	return o, nil
 }
 
 func cursor(text []byte, at int) *Reader { return &Reader{text: text, at: at} }
 
-// Get returns the value of the first member with that name. It reports false when
-// the object has no such member.
+// Get returns the value of the member with that name. It reports false when the
+// object has no such member.
 func (o Object) Get(name string) (Value, bool) {
 	r := cursor(o.text, o.at)
 	if !r.Find(o.at, name) {
@@ -81,7 +98,7 @@ func (v Value) Object() (Object, error) {
 	if !cursor(v.text, v.at).Is('{') {
 		return Object{}, errObject
 	}
-	return Object(v), nil
+	return Object(v).unique()
 }
 
 // Strings returns an array of strings.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/status"
 	"triton/pkg/tritonjson"
 )
 
@@ -38,7 +39,7 @@ func FuzzParseObject(f *testing.F) {
 
 func TestValueAccess(t *testing.T) {
 	t.Parallel()
-	o, err := tritonjson.ParseObject([]byte(`{"s":"a\u00e9","b":true,"u":7,"n":null,"o":{"x":1},"a":["p","q"],"m":["p",1],"neg":-1,"s":5}`))
+	o, err := tritonjson.ParseObject([]byte(`{"s":"a\u00e9","b":true,"u":7,"n":null,"o":{"x":1},"a":["p","q"],"m":["p",1],"neg":-1}`))
 	require.NoError(t, err)
 	get := func(name string) tritonjson.Value {
 		v, ok := o.Get(name)
@@ -47,7 +48,7 @@ func TestValueAccess(t *testing.T) {
 	}
 	s, err := get("s").String()
 	require.NoError(t, err)
-	require.Equal(t, "aé", s, "the first of equal names")
+	require.Equal(t, "aé", s)
 	b, err := get("b").Bool()
 	require.NoError(t, err)
 	require.True(t, b)
@@ -78,4 +79,18 @@ func TestValueAccess(t *testing.T) {
 	require.EqualError(t, err, "attempt to access JSON non-unsigned-integer as unsigned-integer")
 	_, err = get("a").Object()
 	require.EqualError(t, err, "attempt to access JSON non-object as object")
+}
+
+// TestMembersTwice: of two members of one name, one would be lost.
+func TestMembersTwice(t *testing.T) {
+	t.Parallel()
+	_, err := tritonjson.ParseObject([]byte(`{"a":1,"b":2,"a":1}`))
+	require.EqualError(t, err, "the request has more than one member 'a'")
+	require.Equal(t, status.InvalidArg, status.CodeOf(err))
+	o, err := tritonjson.ParseObject([]byte(`{"a":{"x":1,"\u0078":2}}`))
+	require.NoError(t, err)
+	v, ok := o.Get("a")
+	require.True(t, ok)
+	_, err = v.Object()
+	require.EqualError(t, err, "the request has more than one member 'x'")
 }

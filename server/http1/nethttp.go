@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -54,6 +55,10 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) (complete bool) 
 			complete = false
 		}
 	}()
+	if text := contradiction(r.Header); text != "" {
+		refuseAmbiguous(w, text)
+		return true
+	}
 	x := a.core.get()
 	x.netHTTP = netHTTPExchange{
 		w: w, control: http.NewResponseController(w), request: r, conn: netHTTPConnOf(r), pace: a.core.pace,
@@ -97,10 +102,26 @@ func (h *framingChecker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Handler.ServeHTTP(w, r)
 		return
 	}
+	refuseAmbiguous(w, ambiguousText)
+}
+
+// refuseAmbiguous answers a request that different readers would read differently.
+func refuseAmbiguous(w http.ResponseWriter, text string) {
 	w.Header().Set("Connection", "close")
 	w.Header().Set("Content-Type", JSON)
-	w.Header().Set("Content-Length", strconv.Itoa(len(ambiguousText)))
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.Header()["Date"] = nil
 	w.WriteHeader(http.StatusBadRequest)
-	_, _ = io.WriteString(w, ambiguousText)
+	_, _ = io.WriteString(w, text)
+}
+
+// contradiction returns the refusal of a request that describes its body twice in different ways;
+// empty: it does not.
+func contradiction(h http.Header) string {
+	for _, name := range []string{"Inference-Header-Content-Length", "Content-Encoding"} {
+		if v := h[name]; len(v) > 1 && slices.ContainsFunc(v, func(other string) bool { return other != v[0] }) {
+			return `{"error":"the request has more than one ` + name + `, with different values; send one of them"}`
+		}
+	}
+	return ""
 }

@@ -42,6 +42,8 @@ func testSmuggling(t *testing.T, start http1test.Serving) {
 		"POST " + readPath + "?\nX: y HTTP/1.1\r\nHost: x\r\n\r\n" + hidden,
 		"POST " + readPath + " HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n" + hidden,
 		"POST " + readPath + " HTTP/1.1\r\n\r\n" + hidden,
+		post + "Inference-Header-Content-Length: 2\r\nInference-Header-Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}" + hidden,
+		post + "Content-Encoding: gzip\r\nContent-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}" + hidden,
 		"POST " + readPath + " HTTP/11\r\nHost: x\r\n\r\n" + hidden,
 	} {
 		reply := dial(t, addr, text, false)

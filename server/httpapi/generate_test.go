@@ -32,6 +32,10 @@ var generateDifferences = []struct{ cases, why string }{
 	{`id_int32 {"INPUT0":99999999999999999999}`, "as above"},
 	{`id_uint8 {"INPUT0":-1}`, "as above"},
 	{`id_uint8 {"INPUT0":300}`, "as above"},
+	{`g_one {"INPUT0":"a","id":"1","id":"2"}`, "a member that is given twice is refused; 2.51 reads the first one"},
+	{`g_params {"foo":1,"foo":2}`, "as above"},
+	{`g_params {"id":"1","id":5}`, "as above"},
+	{`g_params {"parameters":{"a":1},"parameters":{"b":1}}`, "as above"},
 	{`g_one Content-Encoding: `, "an empty Content-Encoding counts as absent"},
 }
 

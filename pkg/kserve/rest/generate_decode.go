@@ -54,8 +54,8 @@ func (g *generator) decode(text []byte) error {
 	return g.members(g.root)
 }
 
-// members calls visit with the cursor on the value of each member, the first of
-// equal names. decode has checked the syntax.
+// members calls visit with the cursor on the value of each member. decode has checked the
+// syntax.
 func (g *generator) members(visit func(name string) error) error {
 	r := &g.d.r
 	r.Enter()
@@ -71,8 +71,7 @@ func (g *generator) members(visit func(name string) error) error {
 		name := string(b)
 		_, again := seen[name]
 		if again && !g.isInput(name) {
-			r.Skip(0)
-			continue
+			return repeated("the request", "member '"+name+"'")
 		}
 		if seen == nil {
 			seen = map[string]struct{}{}

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"slices"
+
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -85,6 +87,8 @@ func (d *Decoder) inputMember(t *kserve.Tensor, s *inputState, name []byte) erro
 			return d.data(t)
 		}
 		s.dataPos = d.r.Pos()
+	case slices.Contains(inputMembers, string(name)):
+		return errRepeated
 	}
 	return d.skip(3)
 }
@@ -110,6 +114,8 @@ func (d *Decoder) inputParameters(from *source) error {
 			if from.size, err = r.Uint(); err != nil {
 				return unparsable(paramBinarySize, err)
 			}
+		case string(name) == paramBinarySize:
+			return errRepeated
 		default:
 			if err := from.shm.member(d, name); err != nil {
 				return err

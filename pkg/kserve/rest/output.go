@@ -2,6 +2,7 @@ package rest
 
 import (
 	"math"
+	"slices"
 
 	"triton/pkg/kserve"
 	"triton/pkg/status"
@@ -41,6 +42,8 @@ func (d *Decoder) output(o *kserve.RequestedOutput) error {
 			} else {
 				err = d.skip(3)
 			}
+		case slices.Contains(outputMembers, string(name)):
+			return errRepeated
 		default:
 			err = d.skip(3)
 		}
@@ -73,6 +76,8 @@ func (d *Decoder) outputParameters(o *kserve.RequestedOutput) (err error) {
 			if err := d.classification(o); err != nil {
 				return err
 			}
+		case string(name) == paramBinary, string(name) == paramClassification:
+			return errRepeated
 		default:
 			if err := shm.member(d, name); err != nil {
 				return err

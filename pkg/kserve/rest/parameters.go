@@ -24,17 +24,14 @@ func (d *Decoder) parameters() error {
 			return r.Err()
 		}
 		if name == nil {
-			return nil
+			return uniqueParameters(d.req.Parameters)
 		}
 		if err := d.checkParameter(name, n); err != nil {
 			return err
 		}
 		bit := wellKnown(name)
 		if seen&bit != 0 {
-			if err := d.skip(0); err != nil {
-				return err
-			}
-			continue
+			return repeatedParameter(string(name))
 		}
 		seen |= bit
 		if err := d.parameter(name); err != nil {
@@ -52,8 +49,7 @@ func (d *Decoder) checkParameter(name []byte, n int) error {
 }
 
 // wellKnown returns a bit for each parameter that has a field of the request, 0 for the
-// others. If a parameter with a bit is repeated, the first one counts; the others are all
-// kept, in order.
+// others.
 func wellKnown(name []byte) uint8 {
 	switch string(name) {
 	case "sequence_id":

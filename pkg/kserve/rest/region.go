@@ -15,7 +15,7 @@ const (
 // regionParams holds the shared memory parameters that were read so far, in text order.
 type regionParams struct {
 	kserve.RegionSlice
-	region, offset, size bool  // read; the first of duplicates counts
+	region, offset, size bool  // read
 	invalid              error // not nil if one of them is wrong; exact returns Triton's text
 }
 
@@ -33,6 +33,8 @@ func (p *regionParams) member(d *Decoder, name []byte) (err error) {
 	case string(name) == paramByteSize && !p.size:
 		p.size = true
 		err = readSize(r, paramByteSize, &p.Size)
+	case string(name) == paramRegion, string(name) == paramOffset, string(name) == paramByteSize:
+		return errRepeated
 	default:
 		return d.skip(4)
 	}

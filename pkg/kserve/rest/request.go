@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"slices"
+
 	"triton/pkg/kserve"
 	"triton/pkg/status"
 	"triton/pkg/tritonjson"
@@ -35,6 +37,8 @@ func (d *Decoder) fast() bool {
 		case string(name) == "outputs" && !outputs:
 			outputs = true
 			ok = d.outputs((*Decoder).output) == nil
+		case slices.Contains(requestMembers, string(name)):
+			return false
 		default:
 			ok = r.Skip(1)
 		}
@@ -52,6 +56,9 @@ func (d *Decoder) exact() error {
 		return r.Err()
 	}
 	root := r.Pos()
+	if err := d.unique(root); err != nil {
+		return err
+	}
 	if r.Find(root, "id") {
 		if err := d.id(); err != nil {
 			return err

@@ -22,9 +22,9 @@ const DefaultMaxInput = 64 << 20
 //
 // A correct request is read in one pass: numbers go straight from the text into
 // tensor memory. When that pass finds a mistake, a second one starts over and
-// works in Triton's order: the syntax of the whole text first, then the members
-// in a fixed order, first of duplicates. Of several mistakes it therefore reports
-// the same one as Triton.
+// works in Triton's order: the syntax of the whole text first, then what is given
+// twice, which Triton accepts, then the members in a fixed order. Of several
+// mistakes it therefore reports the same one as Triton.
 type Decoder struct {
 	// Pool provides the memory of tensors that are not views of the body.
 	Pool *tensor.Pool
