@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"sync"
@@ -167,16 +168,16 @@ more:
 		}
 	}
 	l.buf = buf
-	l.flush(buf, n)
+	l.flush(buf)
 	l.reserved.Add(-n)
 }
 
 // retry is how long the writer waits after a failure before it tries again.
 const retry = 200 * time.Millisecond
 
-// flush writes the lines of n records. A failure is logged once. Records that must not be lost
+// flush writes the lines of records. A failure is logged once. Records that must not be lost
 // are kept until they can be written or the log is closed.
-func (l *Log) flush(lines []byte, n int64) {
+func (l *Log) flush(lines []byte) {
 	for {
 		written, err := l.file.write(lines)
 		if err == nil {
@@ -190,12 +191,12 @@ func (l *Log) flush(lines []byte, n int64) {
 			l.opts.Log.Error("the audit log cannot be written", "error", err)
 		}
 		if !l.opts.Required {
-			l.dropped.Add(n)
+			l.dropped.Add(int64(bytes.Count(lines, []byte{'\n'})))
 			return
 		}
 		select {
 		case <-l.closed:
-			l.dropped.Add(n)
+			l.dropped.Add(int64(bytes.Count(lines, []byte{'\n'})))
 			return
 		case <-time.After(retry):
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -292,4 +293,90 @@ func TestReopenConsole(t *testing.T) {
 	record(t, l, Record{ID: "1"})
 	require.NoError(t, l.Close())
 	require.Contains(t, console.buf.String(), `"id":"1"`)
+}
+
+// fullDisk takes so many bytes, then none until it is emptied.
+type fullDisk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	n := min(len(b), d.room)
+	d.room -= n
+	_, _ = d.Buffer.Write(b[:n])
+	if n < len(b) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+
+// TestTornLine: wherever a disk is full, each record is a whole line afterwards; what was there of it
+// before is a line of its own.
+func TestTornLine(t *testing.T) {
+	t.Parallel()
+	const text = "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n"
+	for room := range len(text) {
+		d := &fullDisk{room: room}
+		f := &file{to: d}
+		n, err := f.write([]byte(text))
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		d.room = 1000
+		_, err = f.write([]byte(text[n:]))
+		require.NoError(t, err)
+		var whole []string
+		for line := range strings.Lines(d.String()) {
+			if json.Valid([]byte(line)) {
+				whole = append(whole, strings.TrimSpace(line))
+			}
+		}
+		require.Equal(t, []string{`{"a":1}`, `{"b":2}`, `{"c":3}`}, whole, "room for %d bytes: %q", room, d.String())
+	}
+}
+
+// TestCut: of a file that no other program writes to, the torn end is removed.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	f := &file{name: filepath.Join(t.TempDir(), "log")}
+	require.NoError(t, f.open())
+	defer f.close()
+	_, err := f.write([]byte("one\n"))
+	require.NoError(t, err)
+	content := func() string {
+		text, err := os.ReadFile(f.name)
+		require.NoError(t, err)
+		return string(text)
+	}
+	_, err = f.f.WriteString("two\nthr") // a write that failed there
+	require.NoError(t, err)
+	require.True(t, f.cut(7, 4))
+	require.Equal(t, "one\ntwo\n", content())
+	f.size += 4
+	_, err = f.f.WriteString("throther\n") // and another program's line
+	require.NoError(t, err)
+	require.False(t, f.cut(3, 0))
+	require.Equal(t, "one\ntwo\nthrother\n", content())
+}
+
+// TestTwoWriters: lines of two logs in one file are whole, also while both rename it.
+func TestTwoWriters(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "log")
+	var all sync.WaitGroup
+	for _, who := range []string{"one", "two"} {
+		l := open(t, Options{File: file, MaxBytes: 4 << 10})
+		all.Go(func() {
+			for range 200 {
+				record(t, l, Record{Time: time.Now(), Principal: who, Result: "allowed"})
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	lines(t, file) // checks that each is JSON
+	if _, err := os.Stat(file + ".1"); err == nil {
+		lines(t, file+".1")
+	}
 }

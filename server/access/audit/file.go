@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -13,7 +14,7 @@ type file struct {
 	to   io.Writer // stderr; nil: f
 	f    *os.File
 	size int64 // 0 after a renaming that failed, so that the next one is tried as much later
-	torn bool  // the last line is incomplete
+	torn bool  // the last line is incomplete, and must be ended
 	// unmoved is called when the file cannot be renamed. It grows then: that is better than a gap.
 	unmoved func(error)
 }
@@ -56,25 +57,50 @@ func (f *file) close() error {
 	return err
 }
 
-// write appends whole lines and returns how many bytes of them it wrote. A line that a failure
-// has torn is ended first, so that it damages no other.
+// write appends whole lines and returns how many bytes of them it wrote, without the line that a
+// failure has torn: that is written again. What is there of it is removed, or ended if another
+// program writes to the file too, so that it damages no other line.
 func (f *file) write(lines []byte) (n int, err error) {
-	if f.to != nil {
-		return f.to.Write(lines)
-	}
-	if err := f.renew(len(lines)); err != nil {
-		return 0, err
+	if f.to == nil {
+		if err := f.renew(len(lines)); err != nil {
+			return 0, err
+		}
 	}
 	if f.torn {
-		if _, err := f.f.WriteString("\n"); err != nil {
+		if _, err := f.writer().Write([]byte{'\n'}); err != nil {
 			return 0, err
 		}
 		f.torn = false
 	}
-	n, err = f.f.Write(lines)
-	f.size += int64(n)
-	f.torn = n > 0 && lines[n-1] != '\n'
-	return n, err
+	n, err = f.writer().Write(lines)
+	if n > 0 && n < len(lines) && lines[n] == '\n' { // all but the end of a line
+		f.torn = true
+		f.size += int64(n)
+		return n + 1, err
+	}
+	whole := bytes.LastIndexByte(lines[:n], '\n') + 1
+	if whole < n && !f.cut(int64(n), int64(whole)) {
+		f.torn = true
+	}
+	f.size += int64(whole)
+	return whole, err
+}
+
+func (f *file) writer() io.Writer {
+	if f.to != nil {
+		return f.to
+	}
+	return f.f
+}
+
+// cut removes the end of a write of n bytes, of which the first ones are whole lines. It reports
+// false if it cannot be removed, or is not the end of the file.
+func (f *file) cut(n, whole int64) bool {
+	if f.f == nil {
+		return false
+	}
+	info, err := f.f.Stat()
+	return err == nil && info.Size() == f.size+n && f.f.Truncate(f.size+whole) == nil
 }
 
 // renew opens the file again if another program has moved it away, as logrotate does, or if it
