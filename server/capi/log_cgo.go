@@ -25,12 +25,17 @@ func logger() *slog.Logger {
 	return discard
 }
 
-// SetLog makes l the log of C code. Its levels follow the settings of sink; without one they are
-// those that l has now.
+// SetLog makes l the log of C code: of the last server of the process, as in Triton, whose functions
+// name no server either. Its levels follow the settings of sink; without one they are those that l
+// has now.
 func SetLog(l *slog.Logger, sink *log.Sink) {
 	current.Store(l)
 	if sink != nil {
-		sink.Watch(func(log.Settings) { C.capi_log_enable(levels(l)) })
+		sink.Watch(func(log.Settings) {
+			if current.Load() == l { // otherwise another server has come since
+				C.capi_log_enable(levels(l))
+			}
+		})
 		return
 	}
 	C.capi_log_enable(levels(l))

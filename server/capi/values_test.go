@@ -28,3 +28,26 @@ func TestValues(t *testing.T) {
 	require.Contains(t, text.String(), ` file.cc:12] "a line of C"`)
 	require.Empty(t, capi.Metrics().Gather(), "all metrics are deleted")
 }
+
+// TestLogOfTheLastServer: C code has one log, that of the server that came last. Settings of an earlier
+// one do not change its levels.
+func TestLogOfTheLastServer(t *testing.T) {
+	var one, two bytes.Buffer
+	first, err := log.Open(log.DefaultSettings(), &one, &one)
+	require.NoError(t, err)
+	second, err := log.Open(log.DefaultSettings(), &two, &two)
+	require.NoError(t, err)
+	capi.SetLog(first.Logger(), first)
+	capi.SetLog(second.Logger(), second)
+	verbose := func(s *log.Sink, level int) {
+		settings := s.Settings()
+		settings.Verbose = level
+		require.NoError(t, s.Set(settings))
+	}
+	verbose(first, 1)
+	capitest.Run(t, "include", "testdata/verbose.c", "off")
+	verbose(second, 1)
+	capitest.Run(t, "include", "testdata/verbose.c", "on")
+	verbose(first, 0)
+	capitest.Run(t, "include", "testdata/verbose.c", "on")
+}
