@@ -76,9 +76,12 @@ func TestForwardedHeadersReachEveryModel(t *testing.T) {
 	for name, sees := range map[string]string{"seen": "7.0", "each": "7.0", "asks": "7.0", "asks_without": "-1.0"} {
 		path := "/v2/models/" + name + "/"
 		for _, to := range []struct{ url, target, body string }{
-			{s.HTTP + path + "infer", "", tensors}, {s.HTTP + path + "generate", "", flat}, {s.HTTP + path + "generate_stream", "", flat},
+			{s.HTTP + path + "infer", "", tensors},
+			{s.HTTP + path + "generate", "", flat},
+			{s.HTTP + path + "generate_stream", "", flat},
 			{s.Vertex + "/predict", path[1:] + "infer", tensors},
-			{s.SageMaker + "/invocations", "", tensors}, {s.Vertex + "/predict", "", tensors},
+			{s.SageMaker + "/invocations", "", tensors},
+			{s.Vertex + "/predict", "", tensors},
 		} {
 			if to.target == "" && !strings.HasPrefix(to.url, s.HTTP) && name != "seen" {
 				continue // the default model

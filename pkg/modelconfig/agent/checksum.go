@@ -40,7 +40,7 @@ func (r *runner) compare(path, key, want string) {
 func (r *runner) md5(file string) (string, error) {
 	// To open a named pipe would wait for ever.
 	if info, err := fs.Stat(r.dir, file); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return "", errors.New("Not a regular file")
+		return "", errors.New("not a regular file")
 	}
 	f, err := r.dir.Open(file)
 	if err != nil {

@@ -23,5 +23,5 @@ func TestPipe(t *testing.T) {
 	require.NoError(t, err)
 	found := agent.Run(c, os.DirFS(dir))
 	require.Len(t, found, 1)
-	require.Equal(t, "failed to open text file for read pipe: Not a regular file", found[0].Msg)
+	require.Equal(t, "failed to open text file for read pipe: not a regular file", found[0].Msg)
 }

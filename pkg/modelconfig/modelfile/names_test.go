@@ -54,8 +54,10 @@ var fields = map[string]field{
 		}
 		return found
 	}},
-	"MD5": {`model_repository_agents { agents { name: "checksum" parameters { key: "MD5:%s" value: "9dd4e461268c8034f5c8564e155c67a6" } } }`, ".", false, false,
-		func(c *modelconfig.Config, dir string) []modelconfig.Finding { return agent.Run(c, os.DirFS(dir)) }},
+	"MD5": {
+		`model_repository_agents { agents { name: "checksum" parameters { key: "MD5:%s" value: "9dd4e461268c8034f5c8564e155c67a6" } } }`, ".", false, false,
+		func(c *modelconfig.Config, dir string) []modelconfig.Finding { return agent.Run(c, os.DirFS(dir)) },
+	},
 
 	"cache_dir":                   {accelerator("cpu", "openvino", "cache_dir"), ".", false, true, names},
 	"load_config":                 {accelerator("cpu", "openvino", "load_config"), ".", false, true, names},
