@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -86,6 +88,33 @@ func Foreign(file string) *Format {
 	}
 	return nil
 }
+
+// Advice says in what format the model file of a version is when no backend reads it, and what to do about it. When the
+// file is missing, it says so of the first other file. It is empty when there is nothing to say.
+func Advice(version, file string) string {
+	names := []string{file}
+	if _, err := os.Stat(filepath.Join(version, file)); file == "" || err != nil {
+		entries, err := os.ReadDir(version)
+		if err != nil {
+			return ""
+		}
+		names = nil
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	} else if file == compiledName && Foreign(filepath.Join(version, file)) == formatCompiled {
+		return ""
+	}
+	for _, name := range names {
+		if f := Foreign(filepath.Join(version, name)); f != nil {
+			return fmt.Sprintf("%s is %s: %s", filepath.Join(filepath.Base(version), name), f.Name, f.Hint)
+		}
+	}
+	return ""
+}
+
+// compiledName is the name under which the PyTorch backend reads a package of AOTInductor.
+const compiledName = "model.pt2"
 
 // isSafetensors reports whether a file begins with the length of a JSON object, and the object.
 func isSafetensors(head []byte, size int64) bool {

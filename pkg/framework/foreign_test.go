@@ -65,3 +65,41 @@ func TestForeign(t *testing.T) {
 		}
 	}
 }
+
+// TestAdvice names the model file, or what is in its place; what a backend reads is no matter for advice.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	const gguf, st, compiled = "GGUF\x03\x00\x00\x00", "\x13\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"F\"}}", "m/data/aotinductor/model/a.so"
+	for name, c := range map[string]struct {
+		files map[string]string
+		file  string
+		want  string
+	}{
+		"the model file":          {map[string]string{"model.onnx": st, "a.gguf": gguf}, "model.onnx", "1/model.onnx is " + formatSafetensors.Name + ": " + formatSafetensors.Hint},
+		"in its place":            {map[string]string{"model.gguf": gguf, "README": "x"}, "model.onnx", "1/model.gguf is " + formatGGUF.Name + ": " + formatGGUF.Hint},
+		"no name":                 {map[string]string{"model.gguf": gguf}, "", "1/model.gguf is " + formatGGUF.Name + ": " + formatGGUF.Hint},
+		"weights beside a model":  {map[string]string{"model.py": "pass", "weights.safetensors": st}, "model.py", ""},
+		"a package that is read":  {map[string]string{"model.pt2": compiled}, "model.pt2", ""},
+		"a package without a use": {map[string]string{"model.pt2": compiled}, "model.pt", "1/model.pt2 is " + formatCompiled.Name + ": " + formatCompiled.Hint},
+		"nothing":                 {nil, "model.onnx", ""},
+	} {
+		dir := filepath.Join(t.TempDir(), "1")
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		for file, content := range c.files {
+			path := filepath.Join(dir, file)
+			if content != compiled {
+				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+				continue
+			}
+			f, err := os.Create(path)
+			require.NoError(t, err)
+			z := zip.NewWriter(f)
+			_, err = z.Create(content)
+			require.NoError(t, err)
+			require.NoError(t, z.Close())
+			require.NoError(t, f.Close())
+		}
+		require.Equal(t, c.want, Advice(dir, c.file), name)
+	}
+	require.Empty(t, Advice(filepath.Join(t.TempDir(), "none"), "model.onnx"))
+}

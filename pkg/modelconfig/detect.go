@@ -214,6 +214,15 @@ func ModelFile(c *pb.ModelConfig) string {
 	return ""
 }
 
+// NeedsModelFile reports whether the backend opens ModelFile, and nothing else in its place.
+func NeedsModelFile(c *pb.ModelConfig) bool {
+	switch c.Backend {
+	case "onnxruntime", "tensorrt", "tensorflow", "openvino", "pytorch", "python":
+		return true
+	}
+	return false
+}
+
 // CheckName is Triton's check of a configuration's name against its directory.
 func (c *Config) CheckName(dir string) error {
 	if c.Name == dir {

@@ -84,6 +84,9 @@ func (r *run) findBackend(has []string) (found []modelconfig.Finding) {
 func (r *run) requirements() {
 	if !r.isEnsemble() {
 		r.addAll(requirement.Check(r.config.Backend, r.config))
+		for _, f := range requirement.Ignored(r.config.Backend, r.config) {
+			r.add(ruleParameter, f.Path, f.Msg+": the server leaves it out", f.Hint)
+		}
 	}
 	if r.ConfigOnly {
 		return

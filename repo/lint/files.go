@@ -102,7 +102,7 @@ func (r *run) files() {
 	if r.ConfigOnly {
 		return
 	}
-	if file := modelconfig.ModelFile(r.config.ModelConfig); file != "" && needsFile(r.config.ModelConfig) && !r.isEnsemble() {
+	if file := modelconfig.ModelFile(r.config.ModelConfig); file != "" && modelconfig.NeedsModelFile(r.config.ModelConfig) && !r.isEnsemble() {
 		for _, v := range r.served {
 			r.modelFile(filepath.Join(v.path, file))
 		}
@@ -112,15 +112,6 @@ func (r *run) files() {
 			r.labels(fmt.Sprintf("output[%d]", i), out)
 		}
 	}
-}
-
-// needsFile reports whether the backend opens modelconfig.ModelFile.
-func needsFile(c *inferencepb.ModelConfig) bool {
-	switch c.Backend {
-	case "onnxruntime", "tensorrt", "tensorflow", "openvino", "pytorch", "python":
-		return true
-	}
-	return false
 }
 
 // missingFileHint names the file that was probably meant: one of nearly the same name, or the

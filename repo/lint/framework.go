@@ -40,8 +40,8 @@ func (r *run) frameworks() {
 
 // exportHint returns what to do about a model file that cannot be read.
 func exportHint(path string) string {
-	if f := framework.Foreign(path); f != nil {
-		return fmt.Sprintf("it is %s: %s", f.Name, f.Hint)
+	if advice := framework.Advice(filepath.Dir(path), filepath.Base(path)); advice != "" {
+		return advice
 	}
 	return "export the model again"
 }
@@ -49,14 +49,8 @@ func exportHint(path string) string {
 // foreign returns what to do about a file of a served version that no backend reads; empty: there is none.
 func (r *run) foreign() string {
 	for _, v := range r.served {
-		entries, err := os.ReadDir(v.path)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			if f := framework.Foreign(filepath.Join(v.path, e.Name())); f != nil {
-				return fmt.Sprintf("%s is %s: %s", filepath.Join(filepath.Base(v.path), e.Name()), f.Name, f.Hint)
-			}
+		if advice := framework.Advice(v.path, ""); advice != "" {
+			return advice
 		}
 	}
 	return ""

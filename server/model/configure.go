@@ -27,6 +27,11 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) (err err
 	if config.GetBackend() == "" {
 		return status.New(status.InvalidArg, "must specify 'backend' for '%s'", v.model)
 	}
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			err = explain(err, v.dir, s.Config.ModelConfig)
+		}
+	}()
 	chosen, err := b.findBackend(&config, v.dir, s.Folder.Dir)
 	if err != nil {
 		return err

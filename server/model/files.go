@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"triton/pkg/framework"
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 )
 
@@ -26,6 +29,18 @@ func checkFiles(dir, file string) error {
 		}
 	}
 	return nil
+}
+
+// explain adds to the error of a load what the model file is, if it is in a format that no backend reads.
+func explain(err error, dir string, c *inferencepb.ModelConfig) error {
+	if !modelconfig.NeedsModelFile(c) {
+		return err
+	}
+	advice := framework.Advice(dir, modelconfig.ModelFile(c))
+	if advice == "" {
+		return err
+	}
+	return status.Wrap(err, status.Internal, "%w (%s)", err, advice)
 }
 
 func kind(m os.FileMode) string {

@@ -58,10 +58,12 @@ type Fault struct {
 	Key  string // of the parameter; empty: the name
 	Err  error
 	Hint string
+	// Ignored reports that the parameter is left out, and the model is served.
+	Ignored bool
 }
 
-// GPU translates an entry of gpu_execution_accelerator. The provider is valid if there are
-// no faults.
+// GPU translates an entry of gpu_execution_accelerator. The provider is valid if all faults
+// are ignored.
 func GPU(a *Accelerator) (Provider, []Fault) { return translate(a, "cuda", "tensorrt") }
 
 // CPU translates an entry of cpu_execution_accelerator.
@@ -80,6 +82,7 @@ func translate(a *Accelerator, allowed ...string) (Provider, []Fault) {
 	var faults []Fault
 	for _, key := range slices.Sorted(maps.Keys(a.GetParameters())) {
 		if f := k.parameter(key, a.GetParameters()[key], set); f != nil {
+			f.Ignored = k.lenient
 			faults = append(faults, *f)
 		}
 	}
@@ -96,6 +99,7 @@ type kind struct {
 	fixed                  map[string]string // options that are set when no parameter sets them
 	parameters             map[string]parameter
 	open                   bool // other parameters go to the provider, which checks them
+	lenient                bool // Triton reads no parameters: wrong ones are left out
 }
 
 // parameter says how a parameter becomes an option. It adds the option to set.

@@ -81,8 +81,12 @@ func TestFaults(t *testing.T) {
 		require.Equal(t, status.InvalidArg, status.CodeOf(faults[0].Err))
 		require.NotEmpty(t, faults[0].Hint)
 	}
-	_, faults := CPU(entry("openvino", "context", "0x0", "num_streams", "many"))
+	p, faults := CPU(entry("openvino", "context", "0x0", "num_streams", "many", "precision", "FP16"))
 	require.Len(t, faults, 2)
+	require.True(t, faults[0].Ignored && faults[1].Ignored, "Triton reads no parameter of it")
+	require.Equal(t, "OpenVINOExecutionProvider device_type=CPU precision=FP16", written(p))
+	_, faults2 := CPU(entry("coreml", "context", "0x0"))
+	require.False(t, faults2[0].Ignored)
 	require.EqualError(t, faults[0].Err, "unknown parameter 'context' is provided for OpenVINO Execution Accelerator")
 	require.Equal(t, "num_streams", faults[1].Key)
 }

@@ -15,7 +15,7 @@ var kinds = map[string]*kind{
 	"tensorrt": {title: "TensorRT", provider: "TensorrtExecutionProvider", short: "tensorrt", parameters: tensorRT},
 	"openvino": {
 		title: "OpenVINO", provider: "OpenVINOExecutionProvider", short: "openvino",
-		fixed: map[string]string{"device_type": "CPU"}, parameters: openVINO,
+		fixed: map[string]string{"device_type": "CPU"}, parameters: openVINO, lenient: true,
 	},
 	"coreml": {title: "CoreML", provider: "CoreMLExecutionProvider", short: "CoreML", parameters: coreML},
 	"xnnpack": {

@@ -27,11 +27,7 @@ func (k *checker) onnx() {
 	k.value("onnxruntime_profile", `write "true" or "false"`, boolean)
 	k.value("onnxruntime_optimized_model", `write "true" or "false"`, boolean)
 	k.customOperators()
-	accelerators := k.GetOptimization().GetExecutionAccelerators()
-	for i, a := range accelerators.GetCpuExecutionAccelerator() {
-		_, faults := accelerator.CPU(a)
-		k.accelerator("cpu", i, faults)
-	}
+	k.cpuAccelerators()
 	if !slices.ContainsFunc(k.InstanceGroup, func(g *inferencepb.ModelInstanceGroup) bool {
 		return g.GetKind() == inferencepb.ModelInstanceGroup_KIND_GPU
 	}) {
@@ -41,9 +37,16 @@ func (k *checker) onnx() {
 	k.value("arena_extend_strategy", "write 0 or 1", choice("arena_extend_strategy", len(ArenaStrategies)))
 	k.value("gpu_mem_limit", "write a number of bytes", unsigned)
 	k.value("do_copy_in_default_stream", "write 0 or 1", unsigned)
-	for i, a := range accelerators.GetGpuExecutionAccelerator() {
+	for i, a := range k.GetOptimization().GetExecutionAccelerators().GetGpuExecutionAccelerator() {
 		_, faults := accelerator.GPU(a)
 		k.accelerator("gpu", i, faults)
+	}
+}
+
+func (k *checker) cpuAccelerators() {
+	for i, a := range k.GetOptimization().GetExecutionAccelerators().GetCpuExecutionAccelerator() {
+		_, faults := accelerator.CPU(a)
+		k.accelerator("cpu", i, faults)
 	}
 }
 
@@ -54,7 +57,9 @@ func (k *checker) accelerator(side string, i int, faults []accelerator.Fault) {
 		if f.Key != "" {
 			path += fmt.Sprintf(".parameters[%q]", f.Key)
 		}
-		k.add(ruleParameters, path, f.Hint, "%s", f.Err.Error())
+		if f.Ignored == k.ignored {
+			k.add(ruleParameters, path, f.Hint, "%s", f.Err.Error())
+		}
 	}
 }
 

@@ -70,10 +70,20 @@ func Check(backend string, c *modelconfig.Config) []modelconfig.Finding {
 	return k.found
 }
 
+// Ignored returns what is wrong in a configuration for a backend, and left out by it: the model is served.
+func Ignored(backend string, c *modelconfig.Config) []modelconfig.Finding {
+	k := checker{Config: c, backend: backend, ignored: true}
+	if backend == "onnxruntime" {
+		k.cpuAccelerators()
+	}
+	return k.found
+}
+
 // checker collects findings.
 type checker struct {
 	*modelconfig.Config
 	backend string
+	ignored bool // look for what is left out, not for what fails the load
 	found   []modelconfig.Finding
 }
 

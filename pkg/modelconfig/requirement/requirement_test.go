@@ -46,9 +46,10 @@ func TestCheck(t *testing.T) {
 		{"onnxruntime", accelerators("cpu", `name: "openvino" parameters { key: "num_streams" value: "2" }`), "", ""},
 		{"onnxruntime", accelerators("cpu", `name: "cuda"`), "optimization.execution_accelerators.cpu_execution_accelerator[0]", "unknown Execution Accelerator 'cuda' is requested"},
 		{
-			"onnxruntime", accelerators("cpu", `name: "openvino" parameters { key: "streams" value: "2" }`),
-			`optimization.execution_accelerators.cpu_execution_accelerator[0].parameters["streams"]`, "unknown parameter 'streams' is provided for OpenVINO Execution Accelerator",
+			"onnxruntime", accelerators("cpu", `name: "coreml" parameters { key: "streams" value: "2" }`),
+			`optimization.execution_accelerators.cpu_execution_accelerator[0].parameters["streams"]`, "unknown parameter 'streams' is provided for CoreML Execution Accelerator",
 		},
+		{"onnxruntime", accelerators("cpu", `name: "openvino" parameters { key: "streams" value: "2" } parameters { key: "num_streams" value: "many" }`), "", ""},
 		{"onnxruntime", accelerators("gpu", `name: "tensorrt" parameters { key: "precision_mode" value: "FP8" }`), "", ""},
 		{
 			"onnxruntime", accelerators("gpu", `name: "tensorrt" parameters { key: "precision_mode" value: "FP8" }`) + "instance_group { kind: KIND_GPU }",
@@ -70,6 +71,19 @@ func TestCheck(t *testing.T) {
 		require.Equal(t, c.path, found[0].Path)
 		require.NotEmpty(t, found[0].Hint)
 	}
+}
+
+// TestIgnored: Triton reads no parameters of OpenVINO, so that wrong ones do not keep a model from being served.
+func TestIgnored(t *testing.T) {
+	t.Parallel()
+	c := parse(t, accelerators("cpu", `name: "openvino" parameters { key: "streams" value: "2" } parameters { key: "num_streams" value: "many" } parameters { key: "precision" value: "FP16" }`))
+	found := requirement.Ignored("onnxruntime", c)
+	require.Len(t, found, 2)
+	require.Equal(t, `optimization.execution_accelerators.cpu_execution_accelerator[0].parameters["num_streams"]`, found[0].Path)
+	require.Equal(t, "failed to convert 'many' to integral number", found[0].Msg)
+	require.Equal(t, "unknown parameter 'streams' is provided for OpenVINO Execution Accelerator", found[1].Msg)
+	require.Empty(t, requirement.Ignored("onnxruntime", parse(t, accelerators("cpu", `name: "cuda"`))))
+	require.Empty(t, requirement.Ignored("python", c))
 }
 
 // The vocabulary of a tokenizer is a file of the version.

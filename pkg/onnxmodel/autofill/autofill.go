@@ -92,9 +92,12 @@ func Batches(graph *onnxmodel.Model) bool {
 }
 
 // OnlyTensors returns an error for the first input or output of the graph that is not a
-// tensor.
+// tensor, with what to do about it.
 func OnlyTensors(graph *onnxmodel.Model) error {
-	return onlyTensors(slices.Concat(graph.Inputs, graph.Outputs))
+	if err := onlyTensors(slices.Concat(graph.Inputs, graph.Outputs)); err != nil {
+		return status.Wrap(err, status.Unsupported, "%w (%s)", err, kindHint(graph.Outputs))
+	}
+	return nil
 }
 
 func onlyTensors(values []onnxmodel.Value) error {

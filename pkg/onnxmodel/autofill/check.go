@@ -95,7 +95,7 @@ func (c *checker) add(rule, path, hint, format string, args ...any) {
 func (c *checker) tensors(values []onnxmodel.Value) bool {
 	err := onlyTensors(values)
 	if err != nil {
-		c.add(ruleKind, "", kindHint(values), "%s", err.Error())
+		c.add(ruleKind, "", kindHint(c.graph.Outputs), "%s", err.Error())
 		c.found[len(c.found)-1].Code = status.Unsupported
 	}
 	return err == nil
@@ -103,8 +103,8 @@ func (c *checker) tensors(values []onnxmodel.Value) bool {
 
 // kindHint returns what to do about inputs or outputs that are no tensors. Sequences of outputs come from
 // the converters of scikit-learn's classifiers, which add the operator ZipMap.
-func kindHint(values []onnxmodel.Value) string {
-	for _, v := range values {
+func kindHint(outputs []onnxmodel.Value) string {
+	for _, v := range outputs {
 		if v.Kind == onnxmodel.KindSequence || v.Kind == onnxmodel.KindMap {
 			return `if it comes from ZipMap, convert the model with the option zipmap: False, as in to_onnx(model, X, options={"zipmap": False}) of skl2onnx`
 		}

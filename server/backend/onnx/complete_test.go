@@ -174,5 +174,5 @@ func TestFirstOfSeveralSequences(t *testing.T) {
 	}, 0)
 	spec.Config.Input, spec.Config.Output = nil, nil
 	require.EqualError(t, engineUnderTest(t).AutoComplete(t.Context(), spec),
-		"Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE' for I/O 'x0', expected 'ONNX_TYPE_TENSOR'.")
+		"Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE' for I/O 'x0', expected 'ONNX_TYPE_TENSOR'. (such a model cannot be served: convert it)")
 }

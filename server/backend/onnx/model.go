@@ -44,6 +44,7 @@ func (b *Backend) Load(_ context.Context, spec backend.Spec) (backend.Model, err
 	if err != nil {
 		return nil, err
 	}
+	warnIgnored(spec)
 	m := &model{
 		spec: spec, path: path, sig: backend.NewFullSignature(spec.Config), library: lib, read: b.readModel,
 		fills: len(spec.Config.GetModelOperations().GetOpLibraryFilename()) == 0,

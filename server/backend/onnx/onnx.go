@@ -167,6 +167,9 @@ func modelPath(spec backend.Spec) (string, error) {
 
 // checkGraph compares the configuration with what the opened session declares.
 func checkGraph(spec backend.Spec, graph *onnxmodel.Model) error {
+	if err := autofill.OnlyTensors(graph); err != nil {
+		return err
+	}
 	return modelconfig.FirstError(autofill.Check(spec.Config, graph))
 }
 

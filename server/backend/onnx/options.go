@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -84,6 +85,13 @@ func parseOptions(spec backend.Spec, gpu bool) (*options, error) {
 		o.providers = append(o.providers, provider)
 	}
 	return o, nil
+}
+
+// warnIgnored logs the parameters of accelerators that are left out.
+func warnIgnored(spec backend.Spec) {
+	for _, f := range requirement.Ignored(Name, modelconfig.New("", spec.Config)) {
+		spec.Log.Warn(fmt.Sprintf("model '%s': %s: the server leaves it out", spec.Name, f.Msg), "hint", f.Hint)
+	}
 }
 
 // operatorLibraries returns the paths of the libraries with custom operators. A name that is a file

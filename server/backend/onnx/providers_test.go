@@ -4,6 +4,7 @@ package onnx
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log/logtest"
+	"triton/pkg/modelconfig/accelerator"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -133,6 +136,22 @@ func TestProvidersOfTwoLibraries(t *testing.T) {
 			path+" already; run one of the models in a process of its own (parameter isolation: process)")
 		require.Equal(t, status.Unavailable, status.CodeOf(err))
 	})
+}
+
+// TestIgnoredParameters: what is wrong in the parameters of OpenVINO is logged and left out.
+func TestIgnoredParameters(t *testing.T) {
+	t.Parallel()
+	var logged logtest.Buffer
+	spec := with(t, specOf(t, simple(), 8), `optimization { execution_accelerators { cpu_execution_accelerator { name: "openvino" `+
+		`parameters { key: "streams" value: "2" } parameters { key: "device_id" value: "0" } } } }`)
+	spec.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	m, err := engineUnderTest(t).Load(t.Context(), spec)
+	require.NoError(t, err)
+	require.NoError(t, m.Close())
+	require.Contains(t, logged.String(), `level=WARN msg="model 'm': unknown parameter 'streams' is provided for OpenVINO Execution Accelerator: the server leaves it out"`)
+	o, err := parseOptions(spec, false)
+	require.NoError(t, err)
+	require.Equal(t, []accelerator.Option{{Key: "device_id", Value: "0"}, {Key: "device_type", Value: "CPU"}}, o.providers[0].Options)
 }
 
 func TestMissingProviders(t *testing.T) {

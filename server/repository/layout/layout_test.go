@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/store"
 )
@@ -186,4 +188,22 @@ func TestDeadLink(t *testing.T) {
 	c, err := l.Content(t.Context(), l.Model(store.ID{Name: "none"}), nil)
 	require.NoError(t, err)
 	require.Equal(t, "onnxruntime", c.Config.Backend)
+}
+
+// TestNoBackend: a model without a configuration whose file no backend reads says what the file is.
+func TestNoBackend(t *testing.T) {
+	t.Parallel()
+	s, _ := newStore(t, map[string]string{"m/1/model.gguf": "GGUF\x03\x00\x00\x00", "empty/1/": ""})
+	r := Reader{Store: s, AutoComplete: true}
+	l := r.List(t.Context())
+	defer l.Release()
+	const unknown = "Invalid model name: Could not determine backend for model '%s' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'."
+	for name, want := range map[string]string{
+		"m":     fmt.Sprintf(unknown, "m") + ` (1/model.gguf is a GGUF file of llama.cpp: write a model.py that loads it with llama-cpp-python, and backend: "python")`,
+		"empty": fmt.Sprintf(unknown, "empty"),
+	} {
+		_, err := l.Content(t.Context(), l.Model(store.ID{Name: name}), nil)
+		require.EqualError(t, err, want)
+		require.Equal(t, status.InvalidArg, status.CodeOf(err))
+	}
 }

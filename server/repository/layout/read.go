@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"triton/pkg/framework"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/infer"
@@ -126,7 +127,8 @@ func (r *Reader) complete(ctx context.Context, c *Content, entries store.Stamp) 
 func (r *Reader) detect(ctx context.Context, c *Content, entries store.Stamp) error {
 	folder := c.Folder
 	unknown := c.Config.GetPlatform() == "" && c.Config.GetDefaultModelFilename() == "" && slices.Contains([]string{"", "tensorflow"}, c.Config.GetBackend())
-	if name, ok := modelconfig.DetectionFolder(entries.Folders()); unknown && ok {
+	name, ok := modelconfig.DetectionFolder(entries.Folders())
+	if unknown && ok {
 		fetched, err := c.Fetch(ctx, r.Store, name)
 		if err != nil {
 			return err
@@ -134,7 +136,13 @@ func (r *Reader) detect(ctx context.Context, c *Content, entries store.Stamp) er
 		defer fetched.Release()
 		folder = fetched
 	}
-	return c.Config.Detect(c.ID().Name, os.DirFS(folder.Dir))
+	err := c.Config.Detect(c.ID().Name, os.DirFS(folder.Dir))
+	if err != nil && folder != c.Folder {
+		if advice := framework.Advice(filepath.Join(folder.Dir, name), ""); advice != "" {
+			return status.Wrap(err, status.InvalidArg, "%w (%s)", err, advice)
+		}
+	}
+	return err
 }
 
 // pick finds the versions that the model's policy serves.
