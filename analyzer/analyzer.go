@@ -20,6 +20,7 @@ import (
 type Config struct {
 	Model        string
 	Repositories []string // the first one with the model is used
+	ConfigName   string   // model-config-name of the servers
 	Space        sweep.Space
 	// LatencyBudget is the highest p99 latency to recommend; 0 means any.
 	LatencyBudget time.Duration
@@ -76,7 +77,7 @@ func (c Config) Check() error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	_, err := findModel(c.Model, c.Repositories)
+	_, err := findModel(c.Model, c.ConfigName, c.Repositories)
 	return err
 }
 

@@ -19,12 +19,12 @@ import (
 type model struct {
 	name   string
 	dir    string // the model's folder, absolute
-	text   []byte // of its config.pbtxt; nil without one
+	text   []byte // of its configuration; nil without one
 	config *modelconfig.Config
 }
 
-// findModel finds the model in the repositories.
-func findModel(name string, repositories []string) (*model, error) {
+// findModel finds the model in the repositories. configName is the model-config-name of the servers.
+func findModel(name, configName string, repositories []string) (*model, error) {
 	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return nil, fmt.Errorf("%q is not the name of a model folder", name)
 	}
@@ -39,7 +39,7 @@ func findModel(name string, repositories []string) (*model, error) {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		text, config, err := readConfig(name, filepath.Join(dir, modelconfig.FileName))
+		text, config, err := readConfig(name, modelconfig.PathIn(dir, configName))
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func findModel(name string, repositories []string) (*model, error) {
 	return nil, fmt.Errorf("model %q is not in %s", name, strings.Join(repositories, ", "))
 }
 
-// readConfig reads a config.pbtxt and its text. Without one, the configuration has only a name;
+// readConfig reads a configuration and its text. Without one, the configuration has only a name;
 // the server completes it.
 func readConfig(name, path string) ([]byte, *modelconfig.Config, error) {
 	text, err := os.ReadFile(path)
@@ -113,7 +113,7 @@ func variantConfig(shared *inferencepb.ModelConfig, instances int) []byte {
 }
 
 // overlay creates a repository at dir with the subject and another configuration.
-// All other files are links to the user's.
+// All other files are links to the user's, but for configurations that a server may prefer to this one.
 func (s *model) overlay(dir string, config []byte) error {
 	model := filepath.Join(dir, s.name)
 	if err := os.MkdirAll(model, 0o755); err != nil {
@@ -124,7 +124,7 @@ func (s *model) overlay(dir string, config []byte) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() == modelconfig.FileName {
+		if e.Name() == modelconfig.FileName || e.Name() == modelconfig.NamedFolder {
 			continue
 		}
 		if err := os.Symlink(filepath.Join(s.dir, e.Name()), filepath.Join(model, e.Name())); err != nil {

@@ -79,7 +79,7 @@ func (r *run) nothingMeasured(ctx context.Context) error {
 }
 
 func (r *run) prepare() (err error) {
-	if r.model, err = findModel(r.Model, r.Repositories); err != nil {
+	if r.model, err = findModel(r.Model, r.ConfigName, r.Repositories); err != nil {
 		return err
 	}
 	if r.shared, r.result.Warnings, err = r.model.sharedConfig(r.Space.Batches); err != nil {

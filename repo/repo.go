@@ -64,7 +64,7 @@ func (m *Model) CustomConfigs() ([]string, error) {
 	if m.ConfigOnly {
 		return nil, nil
 	}
-	return filepath.Glob(filepath.Join(globEscape.Replace(m.Dir), "configs", "*.pbtxt"))
+	return filepath.Glob(filepath.Join(globEscape.Replace(m.Dir), modelconfig.NamedFolder, "*.pbtxt"))
 }
 
 var globEscape = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)

@@ -369,6 +369,31 @@ func TestCompletion(t *testing.T) {
 	assert.NoDirExists(t, w.settings.OutputModelRepository, "the corrected run does not find it")
 }
 
+// TestConfigName: what a user wrote is in the file that the servers are told to read.
+func TestConfigName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "m")
+	w.add("m", `name: "m" backend: "b" max_batch_size: 2`)
+	folder := filepath.Join(w.settings.ModelRepository, "m", modelconfig.NamedFolder)
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "large.pbtxt"), []byte(`backend: "b" max_batch_size: 16`), 0o600))
+	r := &runner{Profile: w.settings}
+	for _, flags := range []settings.Flags{nil, {{Name: "model-config-name", Values: []string{"none"}}}} {
+		r.Global.ServerFlags, r.Models = flags, []settings.Model{{Name: "m", ServerFlags: flags}}
+		c, err := r.written("m")
+		require.NoError(t, err)
+		require.EqualValues(t, 2, c.GetMaxBatchSize())
+	}
+	large := settings.Flags{{Name: "model-config-name", Values: []string{"large"}}}
+	for _, models := range [][]settings.Model{{{Name: "m", ServerFlags: large}}, {{Name: "calls m"}}} {
+		r.Global.ServerFlags, r.Models = large, models
+		c, err := r.written("m")
+		require.NoError(t, err)
+		require.EqualValues(t, 16, c.GetMaxBatchSize())
+		require.Equal(t, "m", c.GetName())
+	}
+}
+
 // Models that another calls are loaded first, under their own names, and written to the repository
 // under both names.
 func TestEnsemble(t *testing.T) {

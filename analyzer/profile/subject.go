@@ -50,7 +50,7 @@ func (r *runner) written(model string) (*inferencepb.ModelConfig, error) {
 	if r.ModelRepository == "" {
 		return nil, nil
 	}
-	c, err := modelconfig.ReadFile(filepath.Join(r.ModelRepository, model, modelconfig.FileName))
+	c, err := modelconfig.ReadFile(modelconfig.PathIn(filepath.Join(r.ModelRepository, model), r.configName(model)))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(r.ModelRepository, model)); err != nil {
 			return nil, fmt.Errorf("model %q: %w", model, err)
@@ -64,6 +64,16 @@ func (r *runner) written(model string) (*inferencepb.ModelConfig, error) {
 		c.Name = model
 	}
 	return c.ModelConfig, nil
+}
+
+// configName returns the model-config-name of the servers of a model.
+func (r *runner) configName(model string) string {
+	flags := r.Global.ServerFlags
+	if i := slices.IndexFunc(r.Models, func(m settings.Model) bool { return m.Name == model }); i >= 0 {
+		flags = r.Models[i].ServerFlags
+	}
+	name, _ := flags.Get("model-config-name")
+	return name
 }
 
 // configs completes configurations.

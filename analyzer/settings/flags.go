@@ -88,7 +88,7 @@ var genAIPerfFlags = dictionary{
 
 var serverFlags = dictionary{
 	known: strings.Fields(`id exit-timeout-secs log-verbose log-info log-warning log-error log-format log-file
-		model-store model-repository exit-on-error disable-auto-complete-config strict-readiness model-control-mode
+		model-store model-repository exit-on-error disable-auto-complete-config strict-readiness model-control-mode model-config-name
 		repository-poll-secs load-model model-load-thread-count model-load-retry-count model-namespacing
 		allow-http http-address http-port reuse-http-port http-header-forward-pattern http-thread-count http-restricted-api
 		allow-grpc grpc-address grpc-port reuse-grpc-port grpc-header-forward-pattern grpc-infer-allocation-pool-size

@@ -6,6 +6,8 @@
 package modelconfig
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 
 	"triton/pkg/inferencepb"
@@ -13,6 +15,22 @@ import (
 
 // FileName is the name of the configuration in a model's directory.
 const FileName = "config.pbtxt"
+
+// NamedFolder is the folder in a model's directory with configurations that a server may be told to read in place of
+// FileName.
+const NamedFolder = "configs"
+
+// PathIn returns the path of the configuration that a server reads of the model in dir; name is its model-config-name,
+// or empty.
+func PathIn(dir, name string) string {
+	if name != "" {
+		path := filepath.Join(dir, NamedFolder, name+".pbtxt")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return filepath.Join(dir, FileName)
+}
 
 // Config is a model configuration with the positions of its fields.
 type Config struct {

@@ -19,7 +19,7 @@ type VersionDir struct {
 }
 
 // notVersions are the names of subdirectories that are not versions.
-var notVersions = []string{"configs", "initial_state", "warmup"}
+var notVersions = []string{NamedFolder, "initial_state", "warmup"}
 
 // Versions lists the candidates in a model's directory by name.
 func Versions(dir fs.FS) ([]VersionDir, error) {

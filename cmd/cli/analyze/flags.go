@@ -38,6 +38,9 @@ type arguments struct {
 	trials                          int
 	shapes                          []string
 	data                            []string
+	configName                      string
+	backendConfig                   []string
+	strict                          bool
 	serve                           []string
 }
 
@@ -69,6 +72,9 @@ func (a *arguments) bind(f *flags.Set) {
 	f.StringArrayVar(&a.shapes, "shape", nil, "shape of an input with variable dimensions, NAME:D1,D2; may be repeated")
 	f.StringArrayVar(&a.data, "input-data", nil, "random, zero, a JSON file (may be repeated) or a folder (default random)")
 	f.IntVar(&a.stringChars, "string-length", 128, "length of random strings")
+	f.StringVar(&a.configName, "model-config-name", "", "the servers' model-config-name: they and the analysis read this file in the model's folder configs, if it is there")
+	f.StringArrayVar(&a.backendConfig, "backend-config", nil, "the servers' backend-config, <backend>,<setting>=<value> or <setting>=<value>; may be repeated")
+	f.BoolVar(&a.strict, "disable-auto-complete-config", false, "the servers do not complete the configuration")
 	f.StringArrayVar(&a.serve, "server-flag", nil, "flag for the servers, such as backend-config=onnxruntime,intra_op_thread_count=1; may be repeated")
 	f.Var(flags.Duration(&a.wait, 2*time.Minute, time.Second), "load-timeout", "time that a server may take to start, in seconds or with a unit: 5m")
 	f.StringVar(&a.config, "config", "", "file with settings in YAML, JSON or TOML; its keys are flag names")
@@ -90,6 +96,7 @@ func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 		"output":   complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
 	}
 	for _, name := range []string{
+		"model-config-name", "backend-config",
 		"instance-counts", "batch-sizes", "concurrency", "latency-budget", "memory", "memory-headroom", "device", "max-instances",
 		"min-gain", "tolerance", "budget", "stress-time",
 		"measurement-interval", "stability-percentage", "max-trials", "shape", "string-length", "server-flag", "load-timeout",
@@ -151,11 +158,30 @@ func (a *arguments) options() (*options, error) {
 		errs = append(errs, fmt.Errorf("--load-timeout: %s is not greater than 0", a.wait))
 	}
 	errs = append(errs, a.outputs(o))
+	a.serverFlags(o)
+	errs = append(errs, a.loadOptions(o), o.Validate())
+	return o, errors.Join(errs...)
+}
+
+// serverFlags collects the flags of the servers. The analysis reads the model's configuration as they do.
+func (a *arguments) serverFlags(o *options) {
+	if a.configName != "" {
+		o.serve = append(o.serve, "--model-config-name="+a.configName)
+	}
+	for _, setting := range a.backendConfig {
+		o.serve = append(o.serve, "--backend-config="+setting)
+	}
+	if a.strict {
+		o.serve = append(o.serve, "--disable-auto-complete-config")
+	}
 	for _, flag := range a.serve {
 		o.serve = append(o.serve, "--"+strings.TrimLeft(flag, "-"))
 	}
-	errs = append(errs, a.loadOptions(o), o.Validate())
-	return o, errors.Join(errs...)
+	for _, flag := range o.serve {
+		if name, ok := strings.CutPrefix(flag, "--model-config-name="); ok {
+			o.ConfigName = name
+		}
+	}
 }
 
 // outputs collects the places that the result is written to.

@@ -26,7 +26,8 @@ func TestFlagsReachOptions(t *testing.T) {
 		"--latency-budget", "2.5", "--memory", "1.5GiB", "--memory-headroom", "10", "--device", "0,GPU-1",
 		"--max-instances", "6", "--min-gain", "3", "--no-verify", "--budget", "10m", "--stress-time", "1", "--tolerance", "1", "--output-directory", "out",
 		"-o", "x.md", "-f", "x.csv", "--json", "x.json", "-i", "http", "-p", "50", "-s", "7", "-r", "3", "--shape", "IN:1,2",
-		"--input-data", "zero", "--string-length", "5", "--server-flag", "id=x", "--server-flag", "--log-info=1", "--load-timeout", "9",
+		"--input-data", "zero", "--string-length", "5", "--model-config-name", "large", "--backend-config", "default-max-batch-size=8", "--backend-config", "b,k=v",
+		"--disable-auto-complete-config", "--server-flag", "id=x", "--server-flag", "--log-info=1", "--load-timeout", "9",
 	}))
 	o, err := a.options()
 	require.NoError(t, err)
@@ -52,8 +53,21 @@ func TestFlagsReachOptions(t *testing.T) {
 	require.Equal(t, map[string][]int64{"IN": {1, 2}}, o.load.Data.Shapes)
 	require.Equal(t, data.Zero, o.load.Data.Source)
 	require.Equal(t, 5, o.load.Data.StringLength)
-	require.Equal(t, []string{"--id=x", "--log-info=1"}, o.serve)
+	require.Equal(t, []string{
+		"--model-config-name=large", "--backend-config=default-max-batch-size=8", "--backend-config=b,k=v", "--disable-auto-complete-config",
+		"--id=x", "--log-info=1",
+	}, o.serve)
+	require.Equal(t, "large", o.ConfigName)
 	require.Equal(t, 9*time.Second, o.wait)
+}
+
+// TestConfigNameAsServerFlag: the analysis knows what the servers are told in either way.
+func TestConfigNameAsServerFlag(t *testing.T) {
+	t.Parallel()
+	a := &arguments{serve: []string{"model-config-name=a", "--model-config-name=b"}}
+	o := &options{}
+	a.serverFlags(o)
+	require.Equal(t, "b", o.ConfigName)
 }
 
 func TestExecutions(t *testing.T) {

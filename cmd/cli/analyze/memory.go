@@ -21,7 +21,8 @@ var memoryForms = []output.Form{output.Text, output.JSON}
 // memoryFlags are the flags of analyze that memory has too.
 var memoryFlags = []string{
 	"model-repository", "instance-counts", "memory", "memory-headroom", "device", "stress-time", "budget", "protocol",
-	"shape", "input-data", "string-length", "server-flag", "load-timeout", "config",
+	"shape", "input-data", "string-length", "model-config-name", "backend-config", "disable-auto-complete-config", "server-flag",
+	"load-timeout", "config",
 }
 
 // newMemory returns `triton analyze memory`.

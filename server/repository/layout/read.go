@@ -92,13 +92,7 @@ func isLink(path string) bool {
 
 // configPath returns the path of the configuration of the model in dir.
 func (r *Reader) configPath(dir string) string {
-	if r.ConfigName != "" {
-		path := filepath.Join(dir, "configs", r.ConfigName+".pbtxt")
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return filepath.Join(dir, modelconfig.FileName)
+	return modelconfig.PathIn(dir, r.ConfigName)
 }
 
 // complete finds the backend and the versions of opened content, and makes the checks that
