@@ -103,11 +103,11 @@ func (r *run) requirements() {
 		}
 		r.addAll(found)
 	}
-	r.addAll(modelfile.States(r.config, r.Dir))
+	r.addAll(r.withoutLeftOut(modelfile.States(r.config, r.Dir)))
 	settings, _ := extension.Read(r.config)
 	c := *r.config
 	c.ModelConfig = settings.RequestConfig(r.config.ModelConfig)
-	found := modelfile.Warmup(&c, r.Dir)
+	found := r.withoutLeftOut(modelfile.Warmup(&c, r.Dir))
 	if len(found) == 0 {
 		found = append(modelfile.Batches(&c), requirement.Samples(r.config.Backend, &c)...)
 	}

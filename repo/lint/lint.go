@@ -29,7 +29,8 @@ type Options struct {
 	Backends []string
 	// BackendDirectory is the server's --backend-directory; empty: it has none.
 	BackendDirectory string
-	// NoWeights reports a checkout without model files once, instead of an error for each model.
+	// NoWeights reports a checkout without model files once, instead of an error for each model. Left out are the files
+	// of the version folders, and the data files of warm-up samples and initial states.
 	NoWeights bool
 	// Python is the interpreter that reads Python models without running them; empty
 	// skips the rules about them.

@@ -2,8 +2,10 @@ package lint
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +37,40 @@ func (r *run) lacksWeights(rule repo.Rule, path, msg, hint string) {
 	if !r.options.NoWeights {
 		r.addFile(rule, path, msg, hint)
 	}
+}
+
+// withoutLeftOut removes the findings about data files that were left out with the weights. Those are, with
+// Options.NoWeights, files that are missing or pointers of Git LFS: of the version folders, the samples in warmup and the
+// states in initial_state. Labels are text, and part of a checkout without weights.
+func (r *run) withoutLeftOut(found []modelconfig.Finding) []modelconfig.Finding {
+	if !r.options.NoWeights {
+		return found
+	}
+	files := map[string]string{}
+	for i, w := range r.config.ModelWarmup {
+		for name, in := range w.Inputs {
+			if file := in.GetInputDataFile(); modelconfig.LocalName(file) {
+				files[fmt.Sprintf("model_warmup[%d].inputs[%q].input_data_file", i, name)] = r.Path("warmup", file)
+			}
+		}
+	}
+	for i, s := range r.config.GetSequenceBatching().GetState() {
+		for j, initial := range s.InitialState {
+			if file := initial.GetDataFile(); modelconfig.LocalName(file) {
+				files[fmt.Sprintf("sequence_batching.state[%d].initial_state[%d].data_file", i, j)] = r.Path("initial_state", file)
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(f modelconfig.Finding) bool {
+		path := files[f.Path]
+		if path == "" {
+			return false
+		}
+		_, err := os.Stat(path)
+		leftOut := errors.Is(err, fs.ErrNotExist) || isPointer(path)
+		r.weightless = r.weightless || leftOut
+		return leftOut
+	})
 }
 
 // weightless returns a note for each repository with models whose weights are not there.

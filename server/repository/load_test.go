@@ -10,9 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/backend/backendtest"
+	"triton/server/backend/builtin"
 	"triton/server/repository/actual"
 	"triton/server/store"
 )
@@ -181,6 +183,34 @@ func TestWithoutAutoComplete(t *testing.T) {
 	require.ErrorIs(t, err, ErrLoad)
 	require.Contains(t, out.messages(), "Poll failed for model directory 'm.identity': failed to open text file for read ")
 	require.Contains(t, out.messages(), "config.pbtxt: No such file or directory")
+}
+
+// defaultBatch completes models that say nothing of their tensors.
+type defaultBatch struct{ builtin.Identity }
+
+func (defaultBatch) AutoComplete(_ context.Context, spec backend.Spec) error {
+	shape := []int64{4}
+	spec.Config.Input = []*inferencepb.ModelInput{{Name: "INPUT0", DataType: inferencepb.DataType_TYPE_INT32, Dims: shape}}
+	spec.Config.Output = []*inferencepb.ModelOutput{{Name: "OUTPUT0", DataType: inferencepb.DataType_TYPE_INT32, Dims: shape}}
+	spec.Config.MaxBatchSize = 4
+	return nil
+}
+
+// TestPreferredOfDefaultMaximum: preferred batch sizes are compared with the maximum that the backend fills in.
+func TestPreferredOfDefaultMaximum(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"fits/config.pbtxt": `backend: "batching" ` + "dynamic_batching { preferred_batch_size: [ 2, 4 ] }", "fits/1/": "",
+		"larger/config.pbtxt": `backend: "batching" ` + "dynamic_batching { preferred_batch_size: [ 2, 8 ] }", "larger/1/": "",
+	})
+	r, _, err := open(t, func(o *Options) { o.Backends["batching"] = defaultBatch{} }, dir)
+	require.ErrorIs(t, err, ErrLoad)
+	m, err := r.Model("fits", "")
+	require.NoError(t, err)
+	defer m.Release()
+	require.EqualValues(t, 4, m.Config().GetMaxBatchSize())
+	index := r.Index(false).Models
+	require.Equal(t, "Invalid argument: dynamic batching preferred size must be <= max batch size for larger", index[1].Reason)
 }
 
 func TestLabels(t *testing.T) {
