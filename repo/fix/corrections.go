@@ -123,7 +123,8 @@ func duplicate(t target) (Fix, bool) {
 	same := func(list []proto.Message) bool {
 		return n < len(list) && slices.ContainsFunc(list[:n], func(m proto.Message) bool { return proto.Equal(m, list[n]) })
 	}
-	if kind == "input" && !same(messages(c.Input)) || kind == "output" && !same(messages(c.Output)) {
+	list := map[string][]proto.Message{"input": messages(c.Input), "output": messages(c.Output)}[kind]
+	if !same(list) { // or a tensor of sequence_batching, of which either may be meant
 		return Fix{}, false
 	}
 	return edited("remove the second "+kind, func(text *edit.Text) error { return text.Remove(element) })

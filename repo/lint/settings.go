@@ -63,22 +63,55 @@ func (r *run) agents() {
 	}
 }
 
-// tensors checks for names that are given twice, which a load does not notice.
+// namedTensor is a tensor of the model that a field of the configuration names.
+type namedTensor struct {
+	kind, path, name string
+	made             bool // by the server, not by the caller
+}
+
+// tensors checks for names that are given twice, which a load does not notice. Of the tensors that the model
+// gets, inputs are the caller's; controls, states and batch inputs are made by the server.
 func (r *run) tensors() {
-	twice := func(kind string, names []string) {
-		for i, name := range names {
-			if name != "" && slices.Contains(names[:i], name) {
-				r.add(ruleDuplicate, fmt.Sprintf("%s[%d].name", kind, i), fmt.Sprintf("%s '%s' is listed twice", kind, name), "remove one")
-			}
+	var in, out []namedTensor
+	for i, t := range r.written.Input {
+		in = append(in, namedTensor{"input", fmt.Sprintf("input[%d].name", i), t.Name, false})
+	}
+	for i, t := range r.written.GetSequenceBatching().GetControlInput() {
+		in = append(in, namedTensor{controlInput, fmt.Sprintf("sequence_batching.control_input[%d].name", i), t.Name, true})
+	}
+	for i, t := range r.written.Output {
+		out = append(out, namedTensor{"output", fmt.Sprintf("output[%d].name", i), t.Name, false})
+	}
+	var stateOutputs []namedTensor // that may be outputs too
+	for i, t := range r.written.GetSequenceBatching().GetState() {
+		path := fmt.Sprintf("sequence_batching.state[%d]", i)
+		in = append(in, namedTensor{"state input", path + ".input_name", t.InputName, true})
+		stateOutputs = append(stateOutputs, namedTensor{"state output", path + ".output_name", t.OutputName, true})
+	}
+	for i, t := range r.written.BatchInput {
+		for j, name := range t.TargetName {
+			in = append(in, namedTensor{"batch input", fmt.Sprintf("batch_input[%d].target_name[%d]", i, j), name, true})
 		}
 	}
-	var in, out []string
-	for _, t := range r.written.Input {
-		in = append(in, t.Name)
+	r.twice(in)
+	r.twice(out)
+	r.twice(stateOutputs)
+}
+
+const controlInput = "control input"
+
+func (r *run) twice(all []namedTensor) {
+	for i, t := range all {
+		j := slices.IndexFunc(all[:i], func(earlier namedTensor) bool { return earlier.name == t.name })
+		switch {
+		case t.name == "" || j < 0:
+		case t.kind == all[j].kind && t.kind == controlInput: // fails the load
+		case t.kind == all[j].kind:
+			r.add(ruleDuplicate, t.path, fmt.Sprintf("%s '%s' is listed twice", t.kind, t.name), "remove one")
+		case t.made && !all[j].made:
+			r.add(ruleDuplicate, t.path, fmt.Sprintf("%s '%s' is an %s too", t.kind, t.name, all[j].kind), "remove the "+all[j].kind+": the server makes this tensor")
+		default:
+			r.add(ruleDuplicate, t.path, fmt.Sprintf("%s '%s' is a %s too", t.kind, t.name, all[j].kind), "name the tensor of the model that each of them is")
+		}
 	}
-	for _, t := range r.written.Output {
-		out = append(out, t.Name)
-	}
-	twice("input", in)
-	twice("output", out)
 }
