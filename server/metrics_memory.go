@@ -43,11 +43,15 @@ var (
 		"Number of times that memory was refused to a request, by kind", []string{"kind"}, nil)
 	streamsCancelled = prometheus.NewDesc("triton_request_memory_streams_cancelled_total",
 		"Number of streams that were cancelled because their clients did not read and the memory was short", nil, nil)
+	callersRefused = prometheus.NewDesc("triton_request_memory_callers_refused_total",
+		"Number of times that memory was refused because the caller held its share", nil, nil)
+	uploadsStopped = prometheus.NewDesc("triton_request_memory_uploads_stopped_total",
+		"Number of requests that were ended because they arrived slowly and the memory was short", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (requestMemoryMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{requestLimit, requestUsed, requestRefused, streamsCancelled} {
+	for _, d := range []*prometheus.Desc{requestLimit, requestUsed, requestRefused, callersRefused, streamsCancelled, uploadsStopped} {
 		to <- d
 	}
 }
@@ -59,6 +63,8 @@ func (m requestMemoryMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(requestUsed, prometheus.GaugeValue, float64(m.Used(k)), k.String())
 		to <- prometheus.MustNewConstMetric(requestRefused, prometheus.CounterValue, float64(m.Refused(k)), k.String())
 	}
+	to <- prometheus.MustNewConstMetric(callersRefused, prometheus.CounterValue, float64(m.CallersRefused()))
+	to <- prometheus.MustNewConstMetric(uploadsStopped, prometheus.CounterValue, float64(m.Stopped()))
 	to <- prometheus.MustNewConstMetric(streamsCancelled, prometheus.CounterValue, float64(m.Cancelled()))
 }
 

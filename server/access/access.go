@@ -72,6 +72,7 @@ type Session struct {
 	who        *policy.Principal
 	expires    time.Time
 	generation uint64
+	apart      bool // the call was no one's that all may do, so callers are told apart
 }
 
 // Errors that are the same for all callers.
@@ -101,6 +102,7 @@ func (g *Guard) Begin(ctx context.Context, c Caller, call *Call) (Session, *Refu
 		}
 		return s, nil
 	}
+	s.apart = true
 	refusal := s.prove(ctx, r)
 	if refusal == nil {
 		refusal = s.decide(r, call)
@@ -259,6 +261,15 @@ func (s *Session) Filters(a right.Action) bool {
 // Principal returns the caller's name; empty without a guard.
 func (s *Session) Principal() string {
 	if s.who == nil {
+		return ""
+	}
+	return s.who.Name
+}
+
+// Account returns the name under which what the caller holds is counted, that of all who prove nothing
+// being one; empty if callers are not told apart.
+func (s *Session) Account() string {
+	if !s.apart {
 		return ""
 	}
 	return s.who.Name

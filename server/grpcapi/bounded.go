@@ -37,15 +37,17 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 		in := messageReader{use: useOf(conn.Context())}
 		defer in.end()
 		ctx, open := conn.Context(), true
+		var adm *admission
 		if a.opts.guards() {
-			adm := a.opts.begin(ctx, method)
+			adm = a.opts.begin(ctx, method)
+			defer adm.leave()
 			ctx, open = context.WithValue(ctx, admissionKey{}, adm), adm.refusal == nil
 		}
 		read := func(v any) error {
 			if !open || a.restrictions.check(ctx, method) != nil {
 				return nil // the call is refused without reading its message
 			}
-			if err := in.begin(conn.Context(), limit); err != nil {
+			if err := in.begin(conn.Context(), limit, adm); err != nil {
 				return err
 			}
 			return in.unmarshal(v)
@@ -85,7 +87,7 @@ func (s *boundedStream) Context() context.Context {
 
 func newBoundedStream(conn grpc.ServerStream, o *Options, clients bool) (*boundedStream, error) {
 	s := &boundedStream{ServerStream: conn, clients: clients}
-	return s, s.reader.begin(conn.Context(), o.limitOf(""))
+	return s, s.reader.begin(conn.Context(), o.limitOf(""), nil)
 }
 
 // RecvMsg is called by generated code.

@@ -144,6 +144,17 @@ func (c *charge) receive(n int) error {
 	return nil
 }
 
+// hold is receive for bytes whose memory a pool counts.
+func (c *charge) hold(n int) error {
+	if err := c.receive(n); err != nil {
+		return err
+	}
+	if err := c.memory.Hold(n); err != nil {
+		return statusError(err)
+	}
+	return nil
+}
+
 // release returns n bytes that Take has charged.
 func (c *charge) release(n int) {
 	c.memory.Return(n)
@@ -163,6 +174,6 @@ func (c *charge) end() {
 // move returns the charge, and leaves an empty one.
 func (c *charge) move() charge {
 	moved := *c
-	*c = newCharge(c.conn)
+	*c = charge{conn: c.conn, memory: c.memory.Next()}
 	return moved
 }

@@ -142,7 +142,7 @@ func (in *messageReader) fill(b []byte) error {
 
 // copyStep reads len(b) bytes that are charged at once, some of them at a time.
 func (in *messageReader) copyStep(b []byte, read int) error {
-	if err := in.charge.receive(len(b)); err != nil { // the pool of the memory counts it
+	if err := in.charge.hold(len(b)); err != nil {
 		return err
 	}
 	pace := &in.charge.conn.pace

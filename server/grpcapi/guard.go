@@ -24,6 +24,7 @@ import (
 	"triton/server/access/right"
 	"triton/server/frontend"
 	"triton/server/infer"
+	"triton/server/memory"
 	"triton/server/shm"
 )
 
@@ -61,7 +62,19 @@ type admission struct {
 	access.Session
 	call    access.Call
 	refusal *access.Refusal
+	memory  *memory.Caller // counts what the caller holds; nil: nothing does
 }
+
+// account returns what counts the memory of the caller.
+func (a *admission) account() *memory.Caller {
+	if a == nil {
+		return nil
+	}
+	return a.memory
+}
+
+// leave ends the call.
+func (a *admission) leave() { a.account().Leave() }
 
 type admissionKey struct{}
 
@@ -74,7 +87,7 @@ func admissionOf(ctx context.Context) *admission {
 // guards reports whether calls need to be checked at all.
 func (o *Options) guards() bool { return o.Guard != nil || o.Data }
 
-// begin checks the caller of a call, before any message is read.
+// begin checks the caller of a call, before any message is read. The result is to be left.
 func (o *Options) begin(ctx context.Context, method string) *admission {
 	a := &admission{call: access.Call{Action: actions[method], Method: method}}
 	if o.Data && a.call.Action.Control() {
@@ -82,6 +95,9 @@ func (o *Options) begin(ctx context.Context, method string) *admission {
 		return a
 	}
 	a.Session, a.refusal = o.Guard.Begin(ctx, callerOf(ctx), &a.call)
+	if a.refusal == nil {
+		a.memory = o.Memory.Enter(a.Account())
+	}
 	return a
 }
 

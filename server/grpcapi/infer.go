@@ -73,6 +73,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	var adm *admission
 	if s.opts.guards() {
 		adm = s.opts.begin(conn.Context(), rpc.ModelInfer)
+		defer adm.leave()
 		if adm.refusal == nil {
 			adm.refusal = adm.Early(&adm.call)
 		}
@@ -111,7 +112,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 
 // receiveOne reads the only request of a call, with errors as in receive.
 func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Request, invalid, err error) {
-	if err := in.reader.begin(conn.Context(), s.opts.MaxReceive); err != nil {
+	if err := in.reader.begin(conn.Context(), s.opts.MaxReceive, in.admitted); err != nil {
 		return nil, nil, err
 	}
 	r, invalid, err = s.receive(in)
@@ -211,7 +212,11 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	t.Answered(r.Times.Answered)
 	defer resp.Release()
 	replied := s.opts.Memory.NewCharge(memory.Replies)
+	replied.For(in.admitted.account())
 	defer replied.End()
+	if err := replied.Hold(resp.Size()); err != nil {
+		return statusError(err)
+	}
 	if err := classify(m, r, resp, &replied); err != nil {
 		return statusError(err)
 	}

@@ -62,6 +62,8 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	}
 	if a.opts.guards() {
 		adm := a.opts.begin(conn.Context(), info.FullMethod)
+		defer adm.leave()
+		s.reader.charge.memory.For(adm.memory)
 		if adm.refusal != nil {
 			return refused(adm.refusal)
 		}

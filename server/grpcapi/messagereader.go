@@ -22,7 +22,6 @@ import (
 	"triton/pkg/nonblock"
 	"triton/server/connlimit"
 	"triton/server/infer"
-	"triton/server/memory"
 )
 
 // transport is the stream below a call. grpc.ServerStream reads whole messages only: a
@@ -70,14 +69,15 @@ type messageReader struct {
 	reserved int         // bytes of the contents, until all have arrived
 }
 
-// begin prepares the reader for a call.
-func (in *messageReader) begin(ctx context.Context, limit int) error {
+// begin prepares the reader for a call that was admitted, or has no guard.
+func (in *messageReader) begin(ctx context.Context, limit int, admitted *admission) error {
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(transport)
 	if !ok {
 		return grpcstatus.Error(codes.Internal, "internal error: this version of gRPC does not let messages be read within limits")
 	}
 	in.from, in.limit = from, limit
 	in.charge = newCharge(connBudgetOf(ctx))
+	in.charge.memory.For(admitted.account())
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (in *messageReader) next() error {
 	if length > in.limit {
 		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
 	}
-	if err := in.charge.conn.memory.Fits(memory.Messages, length); err != nil {
+	if err := in.charge.memory.Expect(length); err != nil {
 		return statusError(err)
 	}
 	read := in.read

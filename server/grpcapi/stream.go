@@ -59,19 +59,22 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
 	s := &stream{service: svc, conn: conn, inFlight: calls{use: useOf(conn.Context())}, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
-	s.unread.Stream = svc.opts.Memory.NewStream(func() { s.abort(s.unread.ErrShort()) })
-	defer s.unread.Stream.End()
-	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive); err != nil {
-		return err
-	}
 	s.mayContinue = sync.NewCond(&s.mu)
 	s.in.call = conn.Context()
 	if svc.opts.guards() {
 		s.in.admitted = svc.opts.begin(conn.Context(), rpc.ModelStreamInfer)
+		defer s.in.admitted.leave()
 		if s.in.admitted.refusal != nil {
 			return refused(s.in.admitted.refusal)
 		}
+	}
+	s.unread.Stream = svc.opts.Memory.NewStream(s.in.admitted.account(), func() { s.abort(s.unread.ErrShort()) })
+	defer s.unread.Stream.End()
+	if s.in.admitted != nil {
 		defer s.in.admitted.Follow(s.in.admitted.call, s)()
+	}
+	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive, s.in.admitted); err != nil {
+		return err
 	}
 	if svc.opts.Access != nil {
 		defer logStream(s, svc.opts.Access, infer.Now(), &err)
@@ -127,6 +130,7 @@ func (s *stream) waitToRead() error {
 		return s.closedError()
 	}
 	window := newCharge(s.in.reader.charge.conn)
+	window.memory.For(s.in.admitted.account())
 	if err := window.Take(int(s.service.opts.StreamWindow)); err != nil {
 		return err
 	}

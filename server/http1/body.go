@@ -3,6 +3,8 @@ package http1
 import (
 	"errors"
 	"io"
+	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,10 +13,21 @@ type bodyReader struct {
 	c    *conn
 	left int64
 	err  error // why no more can be read
+	// stopped reports that stop was called.
+	stopped atomic.Bool
 	progress
 }
 
 func (b *bodyReader) reset(length int64) { *b = bodyReader{c: b.c, left: length} }
+
+// stop ends the wait for the rest of the body.
+func (b *bodyReader) stop() {
+	b.stopped.Store(true) // first: receive looks after it has set a deadline
+	_ = b.c.nc.SetReadDeadline(longAgo)
+}
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
 
 func (b *bodyReader) Read(p []byte) (int, error) {
 	switch {
@@ -45,6 +58,9 @@ func (b *bodyReader) receive(p []byte) (int, error) {
 	c := b.c
 	pace := c.server.core.pace
 	b.startPeriod(c.nc.SetReadDeadline)
+	if b.stopped.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	n, err := c.nc.Read(p)
 	b.add(n, pace.minBytes)
 	if err != nil || int64(n) == b.left {

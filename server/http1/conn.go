@@ -228,7 +228,9 @@ func (c *conn) drain() {
 }
 
 // keeps reports whether the connection stays open after the reply.
-func (c *conn) keeps() bool { return !c.head.close && c.body.left == 0 && !c.session.leaving() }
+func (c *conn) keeps() bool {
+	return !c.head.close && c.body.left == 0 && !c.body.stopped.Load() && !c.session.leaving()
+}
 
 // renewWriteDeadline gives the client time to read the next write.
 func (c *conn) renewWriteDeadline() {

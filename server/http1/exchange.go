@@ -126,6 +126,16 @@ func (x *Exchange) TLS() *tls.ConnectionState {
 	return x.netHTTP.request.TLS
 }
 
+// StopBody ends the wait for the rest of the body: its reader fails, and the connection ends with the
+// reply. It may be called from any goroutine while the handler runs.
+func (x *Exchange) StopBody() {
+	if x.conn != nil {
+		x.conn.body.stop()
+	} else {
+		x.netHTTP.stop()
+	}
+}
+
 // Watch makes Context end when the client disconnects. The body must not be read between Watch
 // and Unwatch.
 func (x *Exchange) Watch() {

@@ -3,6 +3,7 @@ package http1
 import (
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
@@ -66,6 +67,7 @@ type netHTTPConn struct {
 	body struct {
 		sync.Mutex
 		minBytes int64 // 0: no body is being read
+		stopped  bool  // no more of the body is to be read
 		progress
 	}
 }
@@ -83,7 +85,7 @@ func netHTTPConnOf(r *http.Request) *netHTTPConn {
 func (c *netHTTPConn) validFraming() bool {
 	c.heads++
 	c.body.Lock()
-	c.body.progress = progress{}
+	c.body.progress, c.body.stopped = progress{}, false
 	c.body.Unlock()
 	return c.framing.refused.Load() != c.heads
 }
@@ -117,7 +119,11 @@ func (c *netHTTPConn) receive(p []byte) (int, error) {
 	if c.body.minBytes > 0 {
 		c.body.startPeriod(c.Conn.SetReadDeadline)
 	}
+	stopped := c.body.stopped
 	c.body.Unlock()
+	if stopped {
+		return 0, os.ErrDeadlineExceeded
+	}
 	n, err := c.Conn.Read(p)
 	c.body.Lock()
 	c.body.add(n, c.body.minBytes)
@@ -133,6 +139,14 @@ func (c *netHTTPConn) beginBody(minBytes int64) {
 	if !c.body.until.IsZero() {
 		_ = c.Conn.SetReadDeadline(c.body.until)
 	}
+}
+
+// stopBody ends the wait for more of the body.
+func (c *netHTTPConn) stopBody() {
+	c.body.Lock()
+	defer c.body.Unlock()
+	c.body.stopped = true
+	_ = c.Conn.SetReadDeadline(longAgo)
 }
 
 // endBody ends what beginBody began. Other reads wait forever.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,7 +22,18 @@ type netHTTPExchange struct {
 	continued   bool  // the body was read, so net/http has sent 100 Continue to a client that expects it
 	err         error // why no more of the body can be read; io.EOF at its end
 	end         bool  // the connection ends with the reply
+	stopped     atomic.Bool
 	deadlineSet time.Time
+}
+
+// stop ends the wait for the rest of the body.
+func (s *netHTTPExchange) stop() {
+	s.stopped.Store(true)
+	if s.conn == nil {
+		_ = s.control.SetReadDeadline(longAgo)
+	} else {
+		s.conn.stopBody()
+	}
 }
 
 // Read reads the body, which must not stall or arrive too slowly.
@@ -33,6 +46,10 @@ func (s *netHTTPExchange) Read(p []byte) (int, error) {
 		_ = s.control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	} else {
 		s.conn.beginBody(s.pace.minBytes)
+	}
+	if s.stopped.Load() { // after the deadline was set, which stop changes
+		s.err = os.ErrDeadlineExceeded
+		return 0, s.err
 	}
 	n, err := s.request.Body.Read(p)
 	if s.conn == nil {
@@ -65,7 +82,7 @@ func (s *netHTTPExchange) drain() {
 	if sends && left != 0 && left <= maxDrain {
 		_, _ = io.CopyN(io.Discard, s, maxDrain)
 	}
-	s.end = left != 0 && !errors.Is(s.err, io.EOF)
+	s.end = left != 0 && !errors.Is(s.err, io.EOF) || s.stopped.Load()
 	if s.end && left > 0 && s.conn != nil && sends {
 		s.conn.session.expect(left, s.pace)
 	}

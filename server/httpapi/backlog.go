@@ -6,7 +6,6 @@ import (
 
 	"triton/server/access"
 	"triton/server/infer"
-	"triton/server/memory"
 )
 
 // streamBacklog is the sink of a stream. It holds the responses that are not sent to the client yet.
@@ -23,9 +22,10 @@ type streamBacklog struct {
 	after  func()                // called when the model has ended, after close
 }
 
-func newStreamBacklog(r *infer.Request, limit int, b *memory.Budget) *streamBacklog {
-	q := &streamBacklog{request: r, wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: limit}}
-	q.unread.Stream = b.NewStream(func() { q.abort(q.unread.ErrShort()) })
+func newStreamBacklog(r *infer.Request, x *exchange) *streamBacklog {
+	o := &x.api.opts
+	q := &streamBacklog{request: r, wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: o.MaxUnread}}
+	q.unread.Stream = o.Memory.NewStream(x.caller, func() { q.abort(q.unread.ErrShort()) })
 	return q
 }
 
@@ -35,10 +35,11 @@ func (*streamBacklog) EachModel(func(model, version string) bool) {}
 // Refuse ends the stream, because the guard no longer admits its caller.
 func (q *streamBacklog) Refuse(r *access.Refusal) { q.abort(r) }
 
-// abort replaces the responses that wait by an error and cancels the request.
+// abort replaces the responses that wait by an error and cancels the request, also if the reader was too
+// slow already: what waits for it is still held.
 func (q *streamBacklog) abort(err error) {
 	q.mu.Lock()
-	ends := q.closed || q.full
+	ends := q.closed
 	if !ends {
 		q.full = true
 		for _, r := range q.ready {

@@ -7,6 +7,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/server/memory"
 )
 
 const (
@@ -18,10 +19,16 @@ const (
 
 // read reads the whole body, at most limit bytes, into memory of the pool.
 func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
-	u := upload{pool: x.api.pool, body: x.Body, length: x.Length, textLen: x.textLen}
+	u := x.upload()
+	u.body, u.length, u.textLen = x.Body, x.Length, x.textLen
 	b, err := u.read(limit)
 	x.received = u.received
 	return b, err
+}
+
+// upload returns an upload without a body.
+func (x *exchange) upload() upload {
+	return upload{pool: x.api.pool, budget: x.api.opts.Memory, charge: &x.decoded, from: x}
 }
 
 // upload reads a body into memory of the pool: all of it is taken before the first byte of a body of
@@ -29,6 +36,9 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 // only reserved.
 type upload struct {
 	pool     *tensor.Pool
+	budget   *memory.Budget
+	charge   *memory.Charge
+	from     memory.Sender
 	body     io.Reader
 	length   int64 // -1: unknown
 	textLen  int
@@ -50,7 +60,12 @@ func (u *upload) read(limit int64) (*tensor.Buffer, error) {
 	}
 	n := 0
 	for {
+		arrival := u.budget.Arriving(b.Len(), u.from)
 		got, err := io.ReadFull(u.body, b.Bytes()[n:])
+		if err := arrival.End(); err != nil {
+			b.Release()
+			return nil, err
+		}
 		n += got
 		u.received = int64(n)
 		switch {
@@ -83,6 +98,7 @@ func (u *upload) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, err
 	}
 	copy(bigger.Bytes(), b.Bytes()[:n])
 	u.pool.CopiedToModel(n)
+	u.charge.Drop(b.Len())
 	b.Release()
 	return bigger, nil
 }
@@ -92,6 +108,10 @@ func (u *upload) memory(n int64) (*tensor.Buffer, error) {
 	b, err := u.pool.TryGetAligned(int(n), u.textLen)
 	if err != nil {
 		return nil, status.Wrap(err, status.Unavailable, "no memory for %d bytes of the request body: %w", n, err)
+	}
+	if err := u.charge.Hold(int(n)); err != nil {
+		b.Release()
+		return nil, err
 	}
 	return b, nil
 }

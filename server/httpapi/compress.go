@@ -68,7 +68,8 @@ func newDecompressor(encoding string, in io.Reader) (io.ReadCloser, error) {
 
 func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 	limit := x.api.maxInput
-	inner := upload{pool: x.api.pool, body: plain, length: -1}
+	inner := x.upload()
+	inner.body, inner.length = plain, -1
 	body, err := inner.read(limit)
 	var e *status.Error
 	switch {
@@ -77,6 +78,8 @@ func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 	case err == nil:
 		return body, nil
 	case errors.Is(err, http1.ErrTruncated):
+		return nil, err
+	case status.CodeOf(err) == status.Unavailable: // there is no memory
 		return nil, err
 	case !errors.As(err, &e) || e.Cause != nil:
 		return nil, errInflate

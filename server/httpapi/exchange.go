@@ -37,8 +37,9 @@ type call struct {
 	disconnected bool
 
 	// decoded is the memory of the request besides its body and tensors, replied that of a long
-	// text of the reply.
+	// text of the reply. For a caller they count the body and the tensors too.
 	decoded, replied memory.Charge
+	caller           *memory.Caller // nil: it is not told apart from others
 
 	admitted *admission      // nil without a guard
 	trace    *frontend.Trace // nil for most
@@ -73,6 +74,7 @@ func (x *exchange) end() {
 	x.endAdmission()
 	x.decoded.End()
 	x.replied.End()
+	x.caller.Leave()
 	x.call = call{}
 }
 
@@ -87,6 +89,16 @@ func (x *exchange) reply() {
 	x.api.pool.CopiedToClient(x.Copied())
 	x.Send()
 }
+
+// countFor counts the memory of the request for its caller, before any of its body is read.
+func (x *exchange) countFor(name string) {
+	x.caller = x.api.opts.Memory.Enter(name)
+	x.decoded.For(x.caller)
+	x.replied.For(x.caller)
+}
+
+// Stop implements memory.Sender: it ends the wait for the rest of the body.
+func (x *exchange) Stop() { x.StopBody() }
 
 // fail makes the reply an error.
 func (x *exchange) fail(err error) {

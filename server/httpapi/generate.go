@@ -40,7 +40,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 		return err
 	}
 	defer req.Release()
-	s := &stream{backlog: newStreamBacklog(req, a.opts.MaxUnread, a.opts.Memory)}
+	s := &stream{backlog: newStreamBacklog(req, x)}
 	req.Sink = s.backlog
 	x.id = req.ID
 	x.trace.Attach(req)
@@ -77,6 +77,9 @@ func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
 	req := infer.NewRequest()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
 	err = x.decoder.DecodeGenerate(&req.Request, text.Bytes(), schemaOf(m.Metadata()))
+	if err == nil {
+		err = x.decoded.Hold(ownSize(req.Inputs))
+	}
 	if err == nil {
 		err = x.forward(req)
 	}

@@ -62,6 +62,7 @@ func (x *exchange) admit(r *route) bool {
 		return false
 	}
 	x.admitted = &admission{session, call, entry}
+	x.countFor(session.Account())
 	state, quotas := entry.RateLimit()
 	httpguard.AddRateLimit(x.Exchange, state, quotas)
 	x.decoder.Regions = o.Regions

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"triton/pkg/kserve"
 	"triton/pkg/kserve/rest"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -37,8 +38,7 @@ func (a *api) infer(x *exchange, r *route) error {
 	req := infer.NewRequest()
 	defer req.Release()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
-	err = x.decoder.DecodeRequest(&req.Request, body, headerLen)
-	x.id = req.ID
+	err = x.decode(req, body, headerLen)
 	if err == nil {
 		err = x.forward(req)
 	}
@@ -50,6 +50,27 @@ func (a *api) infer(x *exchange, r *route) error {
 	x.count(m, req)
 	m = infer.ChooseBy(m, req, x)
 	return x.run(m, req)
+}
+
+// decode reads a request. For its caller it counts the inputs that are not part of the body.
+func (x *exchange) decode(req *infer.Request, body *tensor.Buffer, textLen int) error {
+	err := x.decoder.DecodeRequest(&req.Request, body, textLen)
+	x.id = req.ID
+	if err == nil && x.caller != nil {
+		err = x.decoded.Hold(ownSize(req.Inputs) - (body.Len() - textLen))
+	}
+	return err
+}
+
+// ownSize returns the bytes of tensors that are not in the shared memory of clients.
+func ownSize(ts []kserve.Tensor) int {
+	n := 0
+	for i := range ts {
+		if !ts[i].Data.Foreign() {
+			n += ts[i].Data.Len()
+		}
+	}
+	return n
 }
 
 // run runs a decoded request and makes the reply.
@@ -66,6 +87,9 @@ func (x *exchange) run(m infer.Model, req *infer.Request) error {
 	}
 	x.answered(req.Times.Answered)
 	x.resp = resp
+	if err := x.replied.Hold(resp.Size()); err != nil {
+		return err
+	}
 	return x.encode(m, resp, req)
 }
 

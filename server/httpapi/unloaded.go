@@ -25,8 +25,7 @@ func (a *api) inferUnloaded(x *exchange, r *route, cause error) error {
 	req := infer.NewRequest()
 	defer req.Release()
 	req.ModelName, req.ModelVersion = r.model, r.version
-	err = x.decoder.DecodeRequest(&req.Request, body, headerLen)
-	x.id = req.ID
+	err = x.decode(req, body, headerLen)
 	var m infer.Model
 	if err == nil {
 		m, err = x.await(d, r, req.Timeout(), cause)

@@ -1,6 +1,6 @@
 // Package memory counts the memory that callers make the server hold: messages, bodies, tensors and
-// replies, over all protocols, against one limit. What does not fit is refused before it is read.
-// Nothing waits for memory.
+// replies, over all protocols, against one limit, with a share for each caller. What does not fit is
+// refused before it is read. Nothing waits for memory.
 package memory
 
 import (
@@ -47,10 +47,15 @@ var ErrExhausted = errors.New("the memory for requests is used up")
 
 // Budget is the memory for requests. It is safe for concurrent use. A nil Budget has no limit.
 type Budget struct {
-	limit   atomic.Int64 // 0: none
-	used    [kinds]counter
-	refused [kinds]atomic.Int64
-	streams streams
+	limit    atomic.Int64 // 0: none
+	refused  [kinds]atomic.Int64
+	streams  streams
+	arrivals arrivals
+	callers  callers
+	_        [64]byte
+	used     counter // of all kinds
+	// others are the parts of used that are not Tensors, which are what is left.
+	others [kinds - 1]counter
 }
 
 // counter is alone in its cache line, because every request adds to it.
@@ -78,16 +83,19 @@ func (b *Budget) Limit() int64 {
 func (b *Budget) SetLimit(n int64) { b.limit.Store(n) }
 
 // Used returns the bytes in use by kind.
-func (b *Budget) Used(k Kind) int64 { return b.used[k].Load() }
+func (b *Budget) Used(k Kind) int64 {
+	if k != Tensors {
+		return b.others[k-1].Load()
+	}
+	n := b.Total()
+	for i := range b.others {
+		n -= b.others[i].Load()
+	}
+	return max(n, 0) // the counters are not read at one time
+}
 
 // Total returns the bytes in use.
-func (b *Budget) Total() int64 {
-	n := int64(0)
-	for k := range b.used {
-		n += b.used[k].Load()
-	}
-	return n
-}
+func (b *Budget) Total() int64 { return b.used.Load() }
 
 // Refused returns how many times memory of a kind was refused.
 func (b *Budget) Refused(k Kind) int64 { return b.refused[k].Load() }
@@ -106,38 +114,59 @@ func (b *Budget) Take(k Kind, n, holds int) error {
 	if b == nil {
 		return nil
 	}
-	b.used[k].Add(int64(n)) // before the check, so that requests at one time do not overrun the limit together
-	if limit := b.limit.Load(); limit > 0 {
-		if top := most(limit, holds+n); b.Total() > top {
-			b.used[k].Add(-int64(n))
-			return b.refuse(k, n, holds, top)
+	if limit := b.limit.Load(); limit == 0 {
+		b.used.Add(int64(n))
+	} else if top := most(limit, holds+n); !b.count(int64(n), top) && (holds+n > Small || !b.makeRoom(int64(n), limit)) {
+		return b.refuse(k, n, holds, top)
+	}
+	b.addKind(k, n)
+	return nil
+}
+
+// count adds n bytes to those in use unless that would be more than top. It compares and swaps, so
+// that neither requests at one time overrun the limit together, nor those that are refused keep
+// others out meanwhile.
+func (b *Budget) count(n, top int64) bool {
+	for {
+		used := b.used.Load()
+		if used+n > top {
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return true
 		}
 	}
-	return nil
+}
+
+func (b *Budget) addKind(k Kind, n int) {
+	if k != Tensors {
+		b.others[k-1].Add(int64(n))
+	}
 }
 
 // Add counts n bytes that are in use already, over the limit if need be.
 func (b *Budget) Add(k Kind, n int) {
 	if b != nil {
-		b.used[k].Add(int64(n))
+		b.used.Add(int64(n))
+		b.addKind(k, n)
 	}
 }
 
 // Return ends what Take or Add has counted.
-func (b *Budget) Return(k Kind, n int) {
-	if b != nil {
-		b.used[k].Add(-int64(n))
-	}
-}
+func (b *Budget) Return(k Kind, n int) { b.Add(k, -n) }
 
 func (b *Budget) refuse(k Kind, n, holds int, top int64) error {
 	b.refused[k].Add(1)
 	if int64(n+holds) > top {
 		return tooLarge(n+holds, top)
 	}
-	b.streams.shed(b.Limit())
-	e := status.New(status.Unavailable, "no memory for %d bytes of the request: requests use %d of %d bytes of --request-memory-budget; try again later",
+	b.streams.shed(b.Limit(), nil)
+	return exhausted("no memory for %d bytes of the request: requests use %d of %d bytes of --request-memory-budget; try again later",
 		n, b.Total(), b.Limit())
+}
+
+func exhausted(format string, args ...any) error {
+	e := status.New(status.Unavailable, format, args...)
 	e.Cause, e.RetryAfter = ErrExhausted, retryAfter
 	return e
 }
@@ -146,15 +175,6 @@ func tooLarge(n int, top int64) error {
 	e := status.New(status.InvalidArg, "the request needs %d bytes of memory, more than the %d bytes of --request-memory-budget that one request may use", n, top)
 	e.Cause = ErrExhausted
 	return e
-}
-
-// Fits returns an error if a request of n bytes can never fit.
-func (b *Budget) Fits(k Kind, n int) error {
-	if limit := b.Limit(); limit > 0 && int64(n) > most(limit, n) {
-		b.refused[k].Add(1)
-		return tooLarge(n, most(limit, n))
-	}
-	return nil
 }
 
 // Exhausted reports whether an error is a refusal of a Budget.
@@ -173,42 +193,3 @@ func (p pools) Add(n int) { p.Budget.Add(Tensors, n) }
 
 // Return implements tensor.Account.
 func (p pools) Return(n int) { p.Budget.Return(Tensors, n) }
-
-// Charge is what one request uses of a budget. The zero value without a budget counts nothing. It is
-// not safe for concurrent use.
-type Charge struct {
-	budget *Budget
-	kind   Kind
-	bytes  int
-}
-
-// NewCharge returns an empty charge.
-func (b *Budget) NewCharge(k Kind) Charge { return Charge{budget: b, kind: k} }
-
-// Take counts n more bytes.
-func (c *Charge) Take(n int) error {
-	if n == 0 {
-		return nil
-	}
-	if err := c.budget.Take(c.kind, n, c.bytes); err != nil {
-		return err
-	}
-	c.bytes += n
-	return nil
-}
-
-// Bytes returns what is counted.
-func (c *Charge) Bytes() int { return c.bytes }
-
-// Return returns n bytes.
-func (c *Charge) Return(n int) {
-	c.budget.Return(c.kind, n)
-	c.bytes -= n
-}
-
-// End returns all bytes.
-func (c *Charge) End() {
-	if c.bytes > 0 {
-		c.Return(c.bytes)
-	}
-}

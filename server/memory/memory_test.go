@@ -1,6 +1,8 @@
 package memory_test
 
 import (
+	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -22,6 +24,7 @@ func TestRefusals(t *testing.T) {
 	large, small := b.NewCharge(memory.Messages), b.NewCharge(memory.Replies)
 	err := large.Take(7<<20 + 1)
 	require.True(t, memory.Exhausted(err))
+	require.Equal(t, err, large.Expect(7<<20+1))
 	require.Equal(t, status.InvalidArg, status.CodeOf(err), "never fits")
 	require.Zero(t, status.From(err).RetryAfter)
 	require.NoError(t, large.Take(7<<20))
@@ -33,6 +36,9 @@ func TestRefusals(t *testing.T) {
 	require.Error(t, small.Take(1), "it is not small any more")
 	require.EqualValues(t, 7<<20, b.Used(memory.Messages))
 	require.EqualValues(t, 1, b.Refused(memory.Tensors))
+	begun := b.NewCharge(memory.Messages)
+	require.NoError(t, begun.Expect(1<<20))
+	require.Error(t, begun.Take(1), "a large request does not begin in the part of the small ones")
 	large.End()
 	require.NoError(t, small.Take(1))
 	small.End()
@@ -46,10 +52,10 @@ func TestWithoutLimit(t *testing.T) {
 	for _, b := range []*memory.Budget{nil, memory.New(0)} {
 		c := b.NewCharge(memory.Messages)
 		require.NoError(t, c.Take(1<<40))
-		require.NoError(t, b.Fits(memory.Messages, 1<<40))
+		require.NoError(t, c.Expect(1<<40))
 		c.End()
 	}
-	s := (*memory.Budget)(nil).NewStream(func() { t.Error("cancelled") })
+	s := (*memory.Budget)(nil).NewStream(nil, func() { t.Error("cancelled") })
 	s.Grown(1 << 40)
 	s.End()
 }
@@ -81,7 +87,7 @@ func TestLargestStreamIsCancelled(t *testing.T) {
 	var cancelled []string
 	done := make(chan struct{}, 3)
 	stream := func(name string) *memory.Stream {
-		return b.NewStream(func() {
+		return b.NewStream(nil, func() {
 			mu.Lock()
 			cancelled = append(cancelled, name)
 			mu.Unlock()
@@ -111,7 +117,7 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			s := b.NewStream(func() {})
+			s := b.NewStream(nil, func() {})
 			defer s.End()
 			for i := range 1000 {
 				c := b.NewCharge(memory.Kinds[i%len(memory.Kinds)])
@@ -125,11 +131,62 @@ func TestConcurrent(t *testing.T) {
 	require.Zero(t, b.Total())
 }
 
+// TestAllocations: counting allocates nothing, also for a caller that is known.
 func TestAllocations(t *testing.T) {
 	b := memory.New(1 << 30)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
+		who := b.Enter("key:a")
 		c := b.NewCharge(memory.Messages)
+		c.For(who)
 		_ = c.Take(100)
+		_ = c.Hold(100)
 		c.End()
+		who.Leave()
 	}))
+}
+
+// BenchmarkTake measures one Take and its Return.
+func BenchmarkTake(b *testing.B) {
+	for _, kind := range []memory.Kind{memory.Tensors, memory.Messages} {
+		for _, goroutines := range []int{1, 8} {
+			b.Run(fmt.Sprintf("%v/%d", kind, goroutines), func(b *testing.B) {
+				m := memory.New(1 << 30)
+				each(b, goroutines, func() {
+					_ = m.Take(kind, 1000, 0)
+					m.Return(kind, 1000)
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkCaller measures what a request costs beyond that if its caller is known.
+func BenchmarkCaller(b *testing.B) {
+	for _, goroutines := range []int{1, 8} {
+		b.Run(strconv.Itoa(goroutines), func(b *testing.B) {
+			m := memory.New(1 << 30)
+			each(b, goroutines, func() {
+				who := m.Enter("key:a")
+				c := m.NewCharge(memory.Messages)
+				c.For(who)
+				_ = c.Hold(1000)
+				c.End()
+				who.Leave()
+			})
+		})
+	}
+}
+
+// each runs f b.N times on some goroutines.
+func each(b *testing.B, goroutines int, f func()) {
+	b.ReportAllocs()
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for range b.N / goroutines {
+				f()
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -24,15 +24,18 @@ type streams struct {
 // Stream counts the responses that one stream holds. The caller synchronizes calls.
 type Stream struct {
 	budget *Budget
+	caller *Caller
 	cancel func()
 	bytes  atomic.Int64
 	listed bool
 	ended  bool
 }
 
-// NewStream returns the count of a stream. cancel drops what the stream holds; it is called once at
-// most, on a goroutine of its own, also after End.
-func (b *Budget) NewStream(cancel func()) *Stream { return &Stream{budget: b, cancel: cancel} }
+// NewStream returns the count of a stream of a caller, which may be nil. cancel drops what the stream
+// holds; it is called once at most, on a goroutine of its own, also after End.
+func (b *Budget) NewStream(of *Caller, cancel func()) *Stream {
+	return &Stream{budget: b, caller: of, cancel: cancel}
+}
 
 // Set records what the stream holds. It counts as replies besides the tensors: many responses have
 // hardly any data.
@@ -40,7 +43,9 @@ func (s *Stream) Set(bytes int) {
 	if s == nil || s.budget == nil || s.ended {
 		return
 	}
-	s.budget.Add(Replies, bytes-int(s.bytes.Swap(int64(bytes))))
+	more := bytes - int(s.bytes.Swap(int64(bytes)))
+	s.budget.Add(Replies, more)
+	s.caller.add(more)
 	if bytes < manyBytes || s.listed {
 		return
 	}
@@ -54,7 +59,8 @@ func (s *Stream) Set(bytes int) {
 	all.mu.Unlock()
 }
 
-// Grown reports that the stream holds more, and cancels the largest stream if all hold too much.
+// Grown reports that the stream holds more, and cancels the largest stream if all hold too much, or
+// the largest of the caller if that one does.
 func (s *Stream) Grown(bytes int) {
 	s.Set(bytes)
 	if s == nil || s.budget == nil || bytes < manyBytes {
@@ -62,10 +68,14 @@ func (s *Stream) Grown(bytes int) {
 	}
 	b := s.budget
 	limit := b.Limit()
+	if s.caller.over() {
+		b.streams.shed(limit, s.caller)
+		return
+	}
 	if limit == 0 || b.Total() <= limit-limit/4 && b.streams.total() <= limit/streamShare {
 		return
 	}
-	b.streams.shed(limit)
+	b.streams.shed(limit, nil)
 }
 
 // End ends the stream.
@@ -97,12 +107,16 @@ func (l *streams) total() int64 {
 	return n
 }
 
-// shed cancels the stream that holds most, if that is a relevant part of the limit.
-func (l *streams) shed(limit int64) {
+// shed cancels the stream that holds most, of a caller unless that is nil, if that is a relevant part
+// of the limit.
+func (l *streams) shed(limit int64, of *Caller) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var largest *Stream
 	for s := range l.many {
+		if of != nil && s.caller != of {
+			continue
+		}
 		if largest == nil || s.bytes.Load() > largest.bytes.Load() {
 			largest = s
 		}
