@@ -22,6 +22,7 @@ import (
 	"triton/pkg/nonblock"
 	"triton/server/connlimit"
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 // transport is the stream below a call. grpc.ServerStream reads whole messages only: a
@@ -163,21 +164,42 @@ func (in *messageReader) step(n int) error {
 	if err := in.charge.Take(n); err != nil {
 		return err
 	}
-	pace := &in.charge.conn.pace
-	begun := pace.begin()
+	w := in.await()
 	frames, err := in.from.Read(n)
-	pace.end(begun)
+	stopped := w.end()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return transportError(err)
 	}
+	if stopped != nil {
+		frames.Free()
+		return statusError(stopped)
+	}
 	if len(frames)*smallFrame > n+smallFrame {
 		frames = merge(frames)
 	}
 	in.data = append(in.data, frames...)
 	return in.charge.Take(overhead(frames))
+}
+
+// wait is the wait for more of a message whose memory is charged.
+type wait struct {
+	conn    *connBudget
+	tick    uint32
+	arrival *memory.Arrival
+}
+
+func (in *messageReader) await() wait {
+	c := &in.charge
+	return wait{c.conn, c.conn.pace.begin(), c.memory.Arriving(c.conn)}
+}
+
+// end ends the wait. The error says that the memory is needed for others.
+func (w wait) end() error {
+	w.conn.pace.end(w.tick)
+	return w.arrival.End()
 }
 
 // smallFrame is the average size of frames, in bytes, below which they are copied into
@@ -203,11 +225,12 @@ func overhead(frames mem.BufferSlice) int {
 
 // expectEnd returns an error if a second message follows.
 func (in *messageReader) expectEnd() error {
-	pace := &in.charge.conn.pace
-	begun := pace.begin()
+	w := in.await()
 	err := in.from.ReadMessageHeader(in.header[:])
-	pace.end(begun)
+	stopped := w.end()
 	switch {
+	case stopped != nil:
+		return statusError(stopped)
 	case err == nil:
 		return errManyMessages
 	case errors.Is(err, io.EOF):

@@ -95,6 +95,18 @@ func (p *pace) check() {
 	time.AfterFunc(tick, p.check)
 }
 
+// Stop implements memory.Sender: it closes the connection, because a read ends only with its stream.
+func (a *connBudget) Stop() {
+	if p := &a.pace; p.conn != nil {
+		go func() {
+			if p.log != nil {
+				p.log.Warn("closing a gRPC connection: a message arrives slowly, and its memory is needed", "client", p.conn.RemoteAddr())
+			}
+			p.conn.Close()
+		}()
+	}
+}
+
 func (p *pace) idle() bool {
 	for i := range p.waiting {
 		if p.waiting[i].Load() > 0 {

@@ -32,12 +32,18 @@ const (
 // client that speaks frame by frame, and one of gRPC over another connection.
 func inBubble(t *testing.T, test func(t *testing.T, slow *slowClient, other inferencepb.GRPCInferenceServiceClient)) {
 	t.Helper()
+	inBubbleOf(t, memory.New(1200<<10), test)
+}
+
+// inBubbleOf is inBubble with a budget.
+func inBubbleOf(t *testing.T, budget *memory.Budget, test func(t *testing.T, slow *slowClient, other inferencepb.GRPCInferenceServiceClient)) {
+	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStub()
 		lis := bufconn.Listen(1 << 20)
 		opts := grpcapi.Default(s.pool)
-		opts.Memory = memory.New(1200 << 10)
+		opts.Memory = budget
 		srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
 		grpcapi.Register(srv, s, opts)
 		done := make(chan error, 1)
@@ -79,6 +85,42 @@ func framed(t *testing.T, r *inferencepb.ModelInferRequest) []byte {
 	msg, err := proto.Marshal(r)
 	require.NoError(t, err)
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(msg))), msg...)
+}
+
+// TestSlowMessageGivesWay: a small message that has not arrived after a second loses its connection
+// when its memory is needed by another.
+func TestSlowMessageGivesWay(t *testing.T) {
+	for name, send := range map[string]func(t *testing.T, c *slowClient){
+		"within the message": func(_ *testing.T, c *slowClient) { c.announce(1, 60<<10); c.send(1, 10, 10) },
+		"without its end": func(t *testing.T, c *slowClient) {
+			require.NoError(t, c.framer.WriteData(1, false, framed(t, echoRequest(pattern(1000)))))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			budget := memory.New(8 << 20)
+			inBubbleOf(t, budget, func(t *testing.T, slow *slowClient, other inferencepb.GRPCInferenceServiceClient) {
+				large := int(budget.Limit() * 7 / 8)
+				budget.Add(memory.Messages, large)
+				closed := slow.closed()
+				slow.open(1, rpc.ModelInfer)
+				send(t, slow)
+				synctest.Wait()
+				rest := int(budget.Limit() - budget.Total())
+				budget.Add(memory.Messages, rest)
+				small := echoRequest(pattern(10))
+				_, err := other.ModelInfer(t.Context(), small)
+				require.Equal(t, codes.ResourceExhausted, grpcstatus.Code(err), "%v", err)
+				time.Sleep(time.Second)
+				_, err = other.ModelInfer(t.Context(), small)
+				require.NoError(t, err)
+				<-closed
+				synctest.Wait()
+				require.EqualValues(t, 1, budget.Stopped())
+				budget.Return(memory.Messages, large+rest)
+				require.Zero(t, budget.Total())
+			})
+		})
+	}
 }
 
 // TestStalledMessage: a client that stops within a message loses its connection after two to three

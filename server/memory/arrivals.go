@@ -47,6 +47,14 @@ func (b *Budget) Arriving(bytes int, from Sender) *Arrival {
 	return a
 }
 
+// Arriving is Budget.Arriving for a request whose memory is in the charge.
+func (c *Charge) Arriving(from Sender) *Arrival {
+	if c.bytes == 0 || c.will > Small {
+		return nil
+	}
+	return c.budget.Arriving(c.bytes, from)
+}
+
 // End ends the wait. The error says that the message was stopped: its memory is to be returned.
 func (a *Arrival) End() error {
 	if a == nil {
