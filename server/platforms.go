@@ -30,7 +30,7 @@ func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (frontend, error) {
 	h, err := sagemaker.New(s.service, sagemaker.Options{
 		HTTP: s.plainHTTP(), Repositories: s.models, Root: o.Root,
 		DefaultModel: o.DefaultModel, PingMode: o.PingMode, InferenceType: o.InferenceType,
-		Restricted: s.opts.HTTP.Restricted, Guard: s.guard, Data: s.opts.Control.Allow, Log: s.opts.Log,
+		Restricted: s.opts.HTTP.Restricted, Guard: s.guard, Data: s.opts.Control.Allow, Memory: s.requests.budget, Log: s.opts.Log,
 	})
 	s.addrs.SageMaker = l.Addr().String()
 	return s.newPlatformFrontend(l, "Sagemaker", h), err

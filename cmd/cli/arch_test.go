@@ -113,7 +113,7 @@ var mayImport = map[string]string{
 	"server/access/right":         "",
 	"server/access/token":         "server/access/policy",
 	"server/contenttype":          "server/http1",
-	"server/sagemaker":            "server/access server/access/httpguard server/access/right server/http1 server/infer server/contenttype server/restricted pkg/tritonjson",
+	"server/sagemaker":            "server/access server/access/httpguard server/access/right server/http1 server/infer server/memory server/contenttype server/restricted pkg/tritonjson",
 	"server/local":                "pkg/client pkg/kserve pkg/tensor server server/infer server/shm",
 	"server/fake":                 "pkg/client pkg/kserve pkg/tensor server server/backend server/infer server/local",
 	"server/vertex":               "server/http1 server/infer server/contenttype pkg/tritonjson",

@@ -4,11 +4,17 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"triton/server/memory"
 )
 
 // maxAdmin limits, in bytes, the messages of all calls except inference and those that
 // load models: a generated message may take many times the memory of its encoded bytes.
 const maxAdmin = 4 << 20
+
+// maxUncounted is the size in bytes up to which the reply of a call that is no inference is not counted.
+const maxUncounted = 16 << 10
 
 // bounded registers services whose messages are read within the memory budgets.
 type bounded struct {
@@ -55,6 +61,16 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 		reply, err := m.Handler(srv, ctx, read, a.unary)
 		if err != nil {
 			return err
+		}
+		replied := b.opts.Memory.NewCharge(memory.Replies)
+		replied.For(adm.account())
+		defer replied.End()
+		if m, ok := reply.(proto.Message); ok {
+			if n := proto.Size(m); n > maxUncounted {
+				if err := replied.Take(2 * n); err != nil { // and the message that is sent
+					return statusError(err)
+				}
+			}
 		}
 		return conn.SendMsg(reply)
 	}

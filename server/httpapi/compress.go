@@ -121,7 +121,8 @@ func (x *exchange) compress() {
 	x.Text, x.tail, x.tailSize, x.Encoding = out, nil, 0, encoding
 }
 
-// maxPlain is the size in bytes up to which the memory of a compressed reply is not counted.
+// maxPlain is the size in bytes up to which the memory of a compressed reply, and of the text of a
+// call that is no inference, is not counted.
 const maxPlain = 16 << 10
 
 // maxWindow bounds the memory that a zstd body may demand; browsers have the same limit.

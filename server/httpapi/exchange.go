@@ -83,6 +83,11 @@ func (x *exchange) reply() {
 	if x.Started() || x.disconnected {
 		return
 	}
+	if more := len(x.Text) - x.replied.Bytes(); more > maxPlain { // of a call that is no inference
+		if err := x.replied.Take(more); err != nil {
+			x.fail(err)
+		}
+	}
 	for i := range x.tail {
 		x.Tail = append(x.Tail, x.tail[i].Bytes())
 	}

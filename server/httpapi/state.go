@@ -6,6 +6,9 @@ import (
 	"triton/pkg/status"
 )
 
+// documentFactor bounds the memory for each byte of a document: it is parsed and written again.
+const documentFactor = 8
+
 // state answers with what serves, or brings the server to the document in the body.
 func (a *api) state(x *exchange) error {
 	if x.Method != http.MethodPut {
@@ -20,6 +23,9 @@ func (a *api) state(x *exchange) error {
 		return err
 	}
 	defer body.Release()
+	if err := x.decoded.Take(documentFactor * body.Len()); err != nil {
+		return err
+	}
 	text, err := a.opts.State.ApplyState(x.Context, body.Bytes(), x.asks("dry_run"))
 	switch {
 	case err != nil && status.CodeOf(err) == status.AlreadyExists:

@@ -14,14 +14,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/tensor"
 	"triton/server/access/accesstest"
+	"triton/server/http1"
 	"triton/server/httpapi"
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 const (
@@ -192,4 +195,77 @@ func TestRevokedBeforeTheFirstResponse(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "data: {\"error\":\"the stream was ended: the credentials are not valid\"}\n\n", string(text))
 	})
+}
+
+// TestStreamThatHoldsMost: when the memory is short, of the streams whose clients do not read the one
+// that holds most is cancelled and freed, also if it takes no more already.
+func TestStreamThatHoldsMost(t *testing.T) {
+	t.Parallel()
+	for name, maxUnread := range map[string]int{"below its limit": 0, "at its limit": 15 << 20} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				budget := memory.New(64 << 20)
+				svc := newStub(tensor.NewPoolOf(tensor.PoolOptions{Account: budget.Pools()}))
+				running := make(chan *infer.Request)
+				svc.models["g_repeat"].submit = func(r *infer.Request) { running <- r }
+				server := http1.NewServer(httpapi.New(svc, httpapi.Options{Pool: svc.pool, Memory: budget, MaxUnread: maxUnread}), http1.Options{})
+				l := &pipes{make(chan net.Conn), make(chan struct{})}
+				done := make(chan error, 1)
+				go func() { done <- server.Serve(l) }()
+				defer func() {
+					require.NoError(t, server.Shutdown(t.Context()))
+					<-done
+					require.Zero(t, budget.Total())
+				}()
+				begin := func() (net.Conn, *infer.Request) {
+					c := l.dial()
+					go func() {
+						_, _ = io.WriteString(c, "POST /v2/models/g_repeat/generate_stream HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n{\"COUNT\":1}")
+					}()
+					return c, <-running
+				}
+				answer := func(r *infer.Request, n int) {
+					for range n { // of 1 MiB
+						const size = 1<<20 - 4
+						b, err := svc.pool.TryGet(4 + size)
+						require.NoError(t, err)
+						binary.LittleEndian.PutUint32(b.Bytes(), size)
+						copy(b.Bytes()[4:], bytes.Repeat([]byte("a"), size))
+						resp := infer.NewResponse()
+						resp.ModelName, resp.ModelVersion = r.ModelName, "1"
+						resp.Add("TEXT", tensor.Bytes, tensor.Shape{1}, tensor.NewData(b))
+						r.Sink.Send(resp, false)
+						synctest.Wait()
+					}
+				}
+				const large, small = 16, 12
+				largest, r := begin()
+				other, s := begin()
+				defer largest.Close()
+				defer other.Close()
+				answer(r, large)
+				answer(s, small)
+				require.EqualValues(t, 1, budget.Cancelled())
+				require.True(t, r.Cancelled())
+				require.False(t, s.Cancelled())
+				require.Less(t, budget.Total(), int64(30<<20), "what waited is freed")
+				for _, q := range []*infer.Request{r, s} {
+					q.Sink.Send(nil, true)
+					q.Release()
+				}
+				events := func(c net.Conn) []string {
+					resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+					require.NoError(t, err)
+					all, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					return strings.Split(strings.TrimSpace(string(all)), "\n\n")
+				}
+				ended := events(largest)
+				require.Contains(t, ended[len(ended)-1], `data: {"error":"the stream was cancelled because its client reads too slowly and the memory`)
+				require.LessOrEqual(t, len(ended), 3)
+				require.Len(t, events(other), small)
+			})
+		})
+	}
 }

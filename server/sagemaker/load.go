@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"triton/pkg/tritonjson"
 	"triton/server/http1"
 	"triton/server/infer"
+	"triton/server/memory"
 )
 
 // unloadTimeout is how long an unload waits for requests in flight; the platform gives up 10 s
@@ -28,9 +30,16 @@ const unloadPoll = 500 * time.Millisecond
 type loadRequest struct{ name, url, target string }
 
 func (h *handler) load(x *http1.Exchange) {
-	o, err := h.readLoadRequest(x)
-	if err != nil {
-		refuse(x, http.StatusBadRequest, err)
+	held := h.Memory.NewCharge(memory.Messages)
+	defer held.End()
+	o, err := h.readLoadRequest(x, &held)
+	if e := status.From(err); e != nil {
+		code := http.StatusBadRequest
+		if memory.Exhausted(err) {
+			code = e.Code.HTTP()
+			x.Extra = append(x.Extra, http1.Field{Name: "Retry-After", Value: strconv.FormatInt(e.RetrySeconds(), 10)})
+		}
+		refuse(x, code, err)
 		return
 	}
 	if h.Repositories == nil {
@@ -71,9 +80,26 @@ func conflict(err error) int {
 	return failureCode(e.Msg)
 }
 
-// readLoadRequest reads {"model_name": ..., "url": ...}.
-func (h *handler) readLoadRequest(x *http1.Exchange) (o loadRequest, err error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, io.NopCloser(x.Body), h.MaxInput))
+// maxLoad bounds the body of a load, which holds two texts, in bytes.
+const maxLoad = 1 << 20
+
+// readLoadRequest reads {"model_name": ..., "url": ...}, after it has counted the memory.
+func (h *handler) readLoadRequest(x *http1.Exchange, held *memory.Charge) (o loadRequest, err error) {
+	length := x.Length
+	if length < 0 {
+		length = maxLoad
+	}
+	if length > maxLoad {
+		return o, status.New(status.InvalidArg, "the request body of %d bytes exceeds the maximum of %d bytes", length, maxLoad)
+	}
+	// It does not arrive in the part of the memory for small requests, which slow bodies would fill.
+	if err := held.Expect(memory.Small + 1); err != nil {
+		return o, err
+	}
+	if err := held.Take(3 * int(length)); err != nil { // it is read into memory that grows, and two texts are copied
+		return o, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, io.NopCloser(x.Body), maxLoad))
 	if err != nil {
 		return o, status.New(status.InvalidArg, "reading the request: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"triton/server/contenttype"
 	"triton/server/http1"
 	"triton/server/infer"
+	"triton/server/memory"
 	"triton/server/restricted"
 )
 
@@ -54,9 +55,9 @@ type Options struct {
 	Guard *access.Guard
 	// Data refuses the calls that a port for control serves.
 	Data bool
-	// MaxInput bounds the body of a load, in bytes; 0 is 1 MiB.
-	MaxInput int64
-	Log      *slog.Logger
+	// Memory is the memory for requests; nil has no limit.
+	Memory *memory.Budget
+	Log    *slog.Logger
 }
 
 // New returns the frontend. It starts nothing.
@@ -75,9 +76,6 @@ func New(svc infer.Service, o Options) (http1.Handler, error) {
 	}
 	if o.DefaultModel == "" {
 		o.DefaultModel = "unspecified_SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
-	}
-	if o.MaxInput == 0 {
-		o.MaxInput = 1 << 20
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +19,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/http1"
 	"triton/server/infer"
+	"triton/server/memory"
 	"triton/server/restricted"
 	"triton/server/sagemaker"
 )
@@ -287,4 +289,31 @@ func TestRestricted(t *testing.T) {
 	code, text, _ := ask(t, s, "GET", "/models", "", "admin-key", "secret")
 	require.Equal(t, 200, code)
 	require.Equal(t, `{"models":[]}`, text)
+}
+
+// TestLoadIsCounted: the body of a load takes memory before it is read, none of that for small requests.
+// Long ones are refused.
+func TestLoadIsCounted(t *testing.T) {
+	t.Parallel()
+	budget := memory.New(8 << 20)
+	s, _, _ := start(t, func(o *sagemaker.Options) { o.Memory = budget })
+	budget.Add(memory.Messages, 7<<20)
+	for _, body := range []io.Reader{strings.NewReader("{}"), io.MultiReader(strings.NewReader("{}"))} { // of known and unknown length
+		resp, err := http.Post(s+"/models", "application/json", body)
+		require.NoError(t, err)
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode, "%s", text)
+		require.Equal(t, "1", resp.Header.Get("Retry-After"))
+		require.Contains(t, string(text), "no memory for")
+	}
+	budget.Return(memory.Messages, 7<<20)
+	code, text, _ := ask(t, s, "POST", "/models", "{}")
+	require.Equal(t, http.StatusBadRequest, code)
+	require.Contains(t, text, "Invalid")
+	code, text, _ = ask(t, s, "POST", "/models", strings.Repeat(" ", 1<<20+1))
+	require.Equal(t, http.StatusBadRequest, code)
+	require.Contains(t, text, "exceeds the maximum of 1048576 bytes")
+	require.Eventually(t, func() bool { return budget.Total() == 0 }, time.Minute, time.Millisecond)
 }
