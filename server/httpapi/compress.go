@@ -19,14 +19,24 @@ import (
 
 var errInflate = status.New(status.InvalidArg, "encountered inconsistent stream state during decompression")
 
+// errWindow refuses a body whose memory is not counted.
+var errWindow = status.New(status.InvalidArg, "a frame of the zstd body demands a larger window than the first one, or than %d bytes", maxWindow)
+
 // receiveCompressed reads a gzip, deflate or zstd body. The limit holds for the plain text, so
 // that a small body cannot expand without end.
 func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	if x.Length == 0 {
 		return nil, 0, status.New(status.InvalidArg, "nothing to be decompressed")
 	}
-	in := io.LimitReader(x.Body, maxBody)
-	plain, err := newDecompressor(x.Header.ContentEncoding, in)
+	packed := bufio.NewReader(io.LimitReader(x.Body, maxBody))
+	window := 0
+	if x.Header.ContentEncoding == "zstd" {
+		window = zstdWindow(packed)
+	}
+	if err := x.decoded.Take(inflaterSize + 4*min(window, zstdBlock) + window); err != nil {
+		return nil, 0, err
+	}
+	plain, err := newDecompressor(packed, window)
 	switch {
 	case errors.Is(err, http1.ErrTruncated):
 		return nil, 0, unreadable(err)
@@ -47,17 +57,38 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	return body, n, nil
 }
 
-// newDecompressor returns a reader of the plain text. As in Triton, gzip and deflate may be
-// labeled with each other's name.
-func newDecompressor(encoding string, in io.Reader) (io.ReadCloser, error) {
-	if encoding == "zstd" {
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+// The memory of a decompressor, in bytes: that of its buffers, and for zstd a window and a few blocks
+// that are no larger than it.
+const (
+	inflaterSize = 64 << 10
+	zstdBlock    = 128 << 10
+)
+
+// zstdWindow returns the size of the window that a zstd body demands. One that does not begin with a
+// frame may demand the most.
+func zstdWindow(packed *bufio.Reader) int {
+	head, _ := packed.Peek(zstd.HeaderMaxSize) // a shorter body is all there
+	var h zstd.Header
+	if h.Decode(head) != nil || h.Skippable {
+		return maxWindow
+	}
+	window := h.WindowSize
+	if h.SingleSegment {
+		window = h.FrameContentSize
+	}
+	return int(min(max(window, zstd.MinWindowSize), maxWindow))
+}
+
+// newDecompressor returns a reader of the plain text of a zstd body with that window or less, or without
+// one of a gzip or deflate body. As in Triton, these two may be labeled with each other's name.
+func newDecompressor(packed *bufio.Reader, window int) (io.ReadCloser, error) {
+	if window > 0 {
+		z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(window)))
 		if err != nil {
 			return nil, err
 		}
 		return z.IOReadCloser(), nil
 	}
-	packed := bufio.NewReader(in)
 	if mark, err := packed.Peek(2); err != nil {
 		return nil, err
 	} else if mark[0] == 0x1f && mark[1] == 0x8b {
@@ -81,6 +112,8 @@ func (x *exchange) inflate(plain io.Reader) (*tensor.Buffer, error) {
 		return nil, err
 	case status.CodeOf(err) == status.Unavailable: // there is no memory
 		return nil, err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return nil, errWindow
 	case !errors.As(err, &e) || e.Cause != nil:
 		return nil, errInflate
 	}
