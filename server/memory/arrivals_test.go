@@ -91,3 +91,22 @@ func TestStoppedMemoryIsLate(t *testing.T) {
 		require.EqualValues(t, limit+limit/8, b.Total())
 	})
 }
+
+// TestSlowMessagesGiveWayToCallers: also a caller with a share takes the place of slow messages.
+func TestSlowMessagesGiveWayToCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(8 << 20)
+		require.NoError(t, b.Take(memory.Messages, 7<<20, 0))
+		for range 4 {
+			begin(t, b, memory.Small)
+		}
+		time.Sleep(time.Second)
+		c := b.NewCharge(memory.Messages)
+		c.For(b.Enter("key:a"))
+		require.NoError(t, c.Take(memory.Small))
+		require.EqualValues(t, 1, b.Stopped())
+		next := c.Next()
+		require.Error(t, next.Take(1), "it holds more than it leaves free")
+	})
+}

@@ -6,7 +6,9 @@ import (
 )
 
 // A caller may hold as much as it leaves free: alone half of the limit, as one of n that take what they
-// can get one part of n+1. So one part stays free for who comes next, however many there are.
+// can get one part of n+1. So one part stays free for who comes next, however many there are. What it
+// holds up to Small is never too much: it may be in the place of messages that were stopped, whose
+// memory has not come back.
 
 const (
 	// minSweep is the least number of callers at which those without requests are looked for.
@@ -123,7 +125,7 @@ func (c *Caller) over() bool {
 		return false
 	}
 	limit := c.budget.Limit()
-	return limit > 0 && c.used.Load() > limit-c.budget.Total()
+	return limit > 0 && c.used.Load() > max(limit-c.budget.Total(), Small)
 }
 
 // CallersRefused returns how many times memory was refused because a caller held its share.
