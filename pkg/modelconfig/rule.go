@@ -82,7 +82,7 @@ func Rules() []Rule {
 		{ruleEnsembleTypes, "the models that share a tensor of an ensemble agree on its type and shape"},
 		{ruleEnsembleDecoupled, "the inputs of a step come from at most one decoupled model"},
 		{ruleMetrics, "every metric control has a family and histogram buckets"},
-		{ruleBounds, "instances, threads and warm-ups are no more than a server allows"},
+		{ruleBounds, "instances, threads, warm-ups and states are no more than a server allows"},
 	}
 }
 
