@@ -130,11 +130,12 @@ type (
 	noState   struct{}
 )
 
-func (noTraffic) Status(string, bool) (*routing.Status, error)           { return &routing.Status{}, nil }
-func (noTraffic) List() []*routing.Status                                { return nil }
-func (noTraffic) Set(context.Context, string, []byte, *uint64) error     { return nil }
-func (noTraffic) Delete(context.Context, string, *uint64) error          { return nil }
-func (noTraffic) Promote(string) error                                   { return nil }
-func (noTraffic) Rollback(string) error                                  { return nil }
-func (noState) ExportState(context.Context) ([]byte, error)              { return []byte("{}"), nil }
+func (noTraffic) Status(string, bool) (*routing.Status, error)       { return &routing.Status{}, nil }
+func (noTraffic) List() []*routing.Status                            { return nil }
+func (noTraffic) Set(context.Context, string, []byte, *uint64) error { return nil }
+func (noTraffic) Delete(context.Context, string, *uint64) error      { return nil }
+func (noTraffic) Promote(string) error                               { return nil }
+func (noTraffic) Rollback(string) error                              { return nil }
+func (noState) ExportState(context.Context) ([]byte, error)          { return []byte("{}"), nil }
+
 func (noState) ApplyState(context.Context, []byte, bool) ([]byte, error) { return []byte("{}"), nil }
