@@ -214,6 +214,13 @@ func (c *Conn) Active() {
 	}
 }
 
+// Shed closes up to n of the limit's connections, like Limit.Shed.
+func (c *Conn) Shed(n int) {
+	if c != nil {
+		c.limit.Shed(n)
+	}
+}
+
 // Late records that the connection is closed because its client did not send in time.
 func (c *Conn) Late() {
 	if c != nil {

@@ -40,7 +40,7 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	method := "/" + service + "/" + m.MethodName
 	limit := b.opts.limitOf(m.MethodName)
 	return func(srv any, conn grpc.ServerStream) error {
-		in := messageReader{use: useOf(conn.Context())}
+		in := messageReader{single: true}
 		defer in.end()
 		ctx, open := conn.Context(), true
 		var adm *admission

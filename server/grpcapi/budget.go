@@ -30,6 +30,7 @@ type connBudget struct {
 	pace     pace
 	peer     *policy.Principal // who the connection proves; nil: nobody
 	use      *connlimit.Conn   // counts the calls in flight; may be nil
+	idle     *idleCalls        // of all connections; may be nil
 }
 
 // take reports whether n more bytes fit, and charges them if they do.
@@ -53,6 +54,7 @@ func (a *connBudget) take(n int) bool {
 type budgetCredentials struct {
 	credentials.TransportCredentials
 	opts *Options
+	idle *idleCalls
 }
 
 func newBudgetCredentials(o *Options) credentials.TransportCredentials {
@@ -60,7 +62,7 @@ func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &budgetCredentials{inner, o}
+	return &budgetCredentials{inner, o, &idleCalls{memory: o.Memory}}
 }
 
 // ServerHandshake is called once for each connection. grpc-go reads the connection that it returns.
@@ -78,7 +80,7 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 		use = counted.Use()
 	}
 	budget := &connBudget{
-		AuthInfo: info, limit: a.opts.MaxReceiveConn, memory: a.opts.Memory, peer: who, use: use,
+		AuthInfo: info, limit: a.opts.MaxReceiveConn, memory: a.opts.Memory, peer: who, use: use, idle: a.idle,
 		pace: pace{conn: raw, use: use, log: a.opts.Log},
 	}
 	return watchHeads(conn, raw, use, a.opts), budget, nil
@@ -86,7 +88,7 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 
 // Clone implements credentials.TransportCredentials.
 func (a *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{a.TransportCredentials.Clone(), a.opts}
+	return &budgetCredentials{a.TransportCredentials.Clone(), a.opts, a.idle}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with

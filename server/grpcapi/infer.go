@@ -85,7 +85,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	clock := s.startClock()
 	in := incomings.Get().(*incoming)
 	defer in.end() // its memory is charged as long as the call lasts
-	in.call, in.admitted, in.reader.use = conn.Context(), adm, useOf(conn.Context())
+	in.call, in.admitted, in.reader.single = conn.Context(), adm, true
 	r, invalid, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err

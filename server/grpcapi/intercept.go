@@ -60,6 +60,7 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	if err != nil {
 		return err
 	}
+	defer s.reader.end()
 	if a.opts.guards() {
 		adm := a.opts.begin(conn.Context(), info.FullMethod)
 		defer adm.leave()
@@ -74,6 +75,5 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 		defer func() { entry.End(endStatus(err), "") }()
 		s.context = context.WithValue(conn.Context(), admissionKey{}, adm)
 	}
-	defer s.reader.end()
 	return next(srv, s)
 }

@@ -20,7 +20,6 @@ import (
 	"triton/pkg/kserve"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/nonblock"
-	"triton/server/connlimit"
 	"triton/server/infer"
 	"triton/server/memory"
 )
@@ -57,11 +56,11 @@ type messageReader struct {
 	from   transport
 	limit  int // bytes of a message
 	charge charge
-	// use counts the call while it is more than headers: from the first bytes of its message to its end. A
-	// client that sends headers only does not keep its connection from making room for others. nil: something
-	// else counts the call.
-	use    *connlimit.Conn
-	begun  bool // use counts the call
+	// single: the call has one message. Until that begins the call is idle: it does not keep its connection
+	// from making room for others. A stream is always idle here; others count its requests.
+	single bool
+	idle   bool // counted as idle
+	busy   bool // counted as in flight
 	header [headerSize]byte
 	data   mem.BufferSlice // the message, until free
 	// contents finds the memory for large raw contents; nil: they stay in frames.
@@ -79,7 +78,20 @@ func (in *messageReader) begin(ctx context.Context, limit int, admitted *admissi
 	in.from, in.limit = from, limit
 	in.charge = newCharge(connBudgetOf(ctx))
 	in.charge.memory.For(admitted.account())
+	if err := in.charge.conn.idle.begin(in.charge.conn.use); err != nil {
+		return err
+	}
+	in.idle = true
 	return nil
+}
+
+// arrives counts the call as in flight, because its message has begun.
+func (in *messageReader) arrives() {
+	if in.single {
+		in.charge.conn.idle.end()
+		in.charge.conn.use.Begin()
+		in.idle, in.busy = false, true
+	}
 }
 
 // length returns the bytes of the last message, as they were sent.
@@ -91,8 +103,7 @@ func (in *messageReader) next() error {
 	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
 		return transportError(err)
 	}
-	in.use.Begin()
-	in.begun = true
+	in.arrives()
 	length := int(binary.BigEndian.Uint32(in.header[1:]))
 	if length > in.limit {
 		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
@@ -262,10 +273,13 @@ func (in *messageReader) free() {
 func (in *messageReader) end() {
 	in.free()
 	in.charge.end()
-	if in.begun {
-		in.begun = false
-		in.use.End()
+	if in.idle {
+		in.charge.conn.idle.end()
 	}
+	if in.busy {
+		in.charge.conn.use.End()
+	}
+	in.idle, in.busy = false, false
 }
 
 // unmarshal reads the only message of a call into a generated message.
