@@ -115,7 +115,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		requests: requests,
 		opts:     o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
-		registry: prometheus.NewRegistry(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA}),
+		registry: prometheus.NewRegistry(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA, MaxSystem: maxRegions()}),
 	}
 	s.modelMetrics = metric.New(s.kindTaken)
 	s.exitTimeout.Store(int64(o.ExitTimeout))

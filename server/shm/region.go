@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
@@ -46,25 +47,40 @@ type region struct {
 	closeErr error // of closing the memory; guarded by the manager's lock
 }
 
-// reserve adds a region that is not usable yet. It reports false if its name is in use. A lost
-// region makes room for its successor: it is returned for its reference to be released.
-func (m *Manager) reserve(r *region) (lost *region, ok bool) {
+// reserve adds a region that is not usable yet. Its name must not be in use. A lost region makes room for
+// its successor: it is returned for its reference to be released.
+func (m *Manager) reserve(r *region) (lost *region, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if old := m.mu.regions[r.name]; old != nil {
 		if old.state != usable || old.memory.Lost() == nil {
-			return nil, false
+			return nil, status.New(status.AlreadyExists, "shared memory region '%s' already in manager", r.name)
 		}
 		old.state, lost = unregistered, old
 	}
+	if r.memory.kind() == system {
+		if m.mu.system >= m.opts.MaxSystem && m.opts.MaxSystem > 0 {
+			return lost, status.New(status.Unavailable,
+				"cannot register shared memory region '%s': %d regions are registered, the most that the server's limit of open files (ulimit -n) leaves room for; unregister some", r.name, m.mu.system)
+		}
+		m.mu.system++
+	}
 	r.manager = m
 	m.mu.regions[r.name] = r
-	return lost, true
+	return lost, nil
+}
+
+// forget removes a region from the count. The caller holds m.mu.
+func (m *Manager) forget(r *region) {
+	if r.memory.kind() == system {
+		m.mu.system--
+	}
 }
 
 func (m *Manager) remove(r *region) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.forget(r)
 	delete(m.mu.regions, r.name)
 }
 
@@ -82,6 +98,7 @@ func (r *region) free() {
 	r.manager.mu.Lock()
 	defer r.manager.mu.Unlock()
 	r.closeErr = err
+	r.manager.forget(r)
 	if r.manager.mu.regions[r.name] == r { // otherwise it was lost and has a successor
 		delete(r.manager.mu.regions, r.name)
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	Allow bool
 	// CUDA opens the memory of clients on GPUs; nil if there are no GPUs.
 	CUDA cuda.Driver
+	// MaxSystem limits the regions of POSIX objects, each of which holds a file descriptor; 0: only the
+	// package does.
+	MaxSystem int
 }
 
 // Manager holds the regions of one server. It is safe for concurrent use.
@@ -33,6 +36,7 @@ type Manager struct {
 	mu   struct {
 		sync.Mutex
 		regions map[string]*region // of both kinds
+		system  int                // regions of POSIX objects, lost ones that are in use too
 	}
 }
 
@@ -56,12 +60,12 @@ func (m *Manager) Allowed() error {
 
 // register adds a region. Its name is reserved while the memory is opened.
 func (m *Manager) register(r *region) error {
-	lost, ok := m.reserve(r)
+	lost, err := m.reserve(r)
 	if lost != nil {
 		lost.Release()
 	}
-	if !ok {
-		return status.New(status.AlreadyExists, "shared memory region '%s' already in manager", r.name)
+	if err != nil {
+		return err
 	}
 	if err := r.memory.open(r); err != nil {
 		m.remove(r)

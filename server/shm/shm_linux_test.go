@@ -394,3 +394,26 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// TestMaxSystem: each region holds a file descriptor until its last use, so they have a limit.
+func TestMaxSystem(t *testing.T) {
+	t.Parallel()
+	key := object(t, 4096)
+	m := shm.New(shm.Options{Allow: true, MaxSystem: 2})
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	require.NoError(t, m.RegisterSystem("a", key, 0, 64))
+	require.NoError(t, m.RegisterSystem("b", key, 0, 64))
+	refused := func() {
+		t.Helper()
+		requireCode(t, m.RegisterSystem("c", key, 0, 64), status.Unavailable,
+			"cannot register shared memory region 'c': 2 regions are registered, the most that the server's limit of open files (ulimit -n) leaves room for; unregister some", "third")
+	}
+	refused()
+	used, err := m.Find("a", 0, 64)
+	require.NoError(t, err)
+	require.NoError(t, m.UnregisterSystem("a"))
+	refused()
+	used.Buffer.Release()
+	require.Error(t, m.RegisterSystem("wrong", key+"x", 0, 64))
+	require.NoError(t, m.RegisterSystem("c", key, 0, 64), "neither the unregistered region nor the failure counts")
+}
