@@ -64,6 +64,7 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	if a.opts.guards() {
 		adm := a.opts.begin(conn.Context(), info.FullMethod)
 		defer adm.leave()
+		defer s.reader.end() // while its memory has an account
 		s.reader.charge.memory.For(adm.memory)
 		if adm.refusal != nil {
 			return refused(adm.refusal)

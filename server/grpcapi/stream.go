@@ -65,7 +65,6 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 		s.in.admitted = svc.opts.begin(conn.Context(), rpc.ModelStreamInfer)
 		defer s.in.admitted.leave()
 		if s.in.admitted.refusal != nil {
-			s.in.reader.end()
 			return refused(s.in.admitted.refusal)
 		}
 	}
