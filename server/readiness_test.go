@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -90,6 +91,12 @@ func TestReadinessModes(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, code)
 			check(want.unloaded, "after an unload by hand")
+			// The reply to an unload does not wait for its end, and a model that is unloading is not ready.
+			unloaded := regexp.MustCompile(`"name":"hand"[^}]*"state":"UNAVAILABLE"`)
+			require.Eventually(t, func() bool {
+				_, index, err := post(c, base+"/v2/repository/index", "{}")
+				return err == nil && unloaded.MatchString(index)
+			}, time.Minute, time.Millisecond)
 			for service, serves := range map[string]bool{
 				"models/good": true, "models/good/versions/1": true, "models/good/versions/9": false, "models/good/versions/x": false,
 				"models/hand": false, "models/unknown": false,
