@@ -72,7 +72,7 @@ type Session struct {
 	who        *policy.Principal
 	expires    time.Time
 	generation uint64
-	apart      bool // the call was no one's that all may do, so callers are told apart
+	apart      bool // the call is not open to everybody, so it has a known caller
 }
 
 // Errors that are the same for all callers.

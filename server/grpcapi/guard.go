@@ -87,7 +87,7 @@ func admissionOf(ctx context.Context) *admission {
 // guards reports whether calls need to be checked at all.
 func (o *Options) guards() bool { return o.Guard != nil || o.Data }
 
-// begin checks the caller of a call, before any message is read. The result is to be left.
+// begin checks the caller of a call, before any message is read. The caller ends the result with leave.
 func (o *Options) begin(ctx context.Context, method string) *admission {
 	a := &admission{call: access.Call{Action: actions[method], Method: method}}
 	if o.Data && a.call.Action.Control() {

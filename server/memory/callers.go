@@ -32,7 +32,7 @@ type Caller struct {
 	open   atomic.Int64 // calls between Enter and Leave
 }
 
-// Enter begins a call of a caller. Without a name nobody counts it. The result is to be left.
+// Enter begins a call of a caller. Without a name the result is nil. Leave ends the call.
 func (b *Budget) Enter(name string) *Caller {
 	if b == nil || name == "" {
 		return nil

@@ -38,7 +38,7 @@ with guarded("out of memory"), repository() as models:
     tight = 'parameters { key: "gpu_mem_limit" value { string_value: "%d" } }\n'
     add(models, "ok", config_of("bert", 64), file_of("bert"))
     add(models, "noload", config_of("bert", 64, more=tight % (8 << 20)), file_of("bert"))
-    add(models, "norun", config_of("bert", 64, more=tight % (700 << 20)), file_of("bert"))
+    add(models, "norun", config_of("bert", 64, more=tight % (420 << 20)), file_of("bert"))
     with Server(models, "--model-control-mode", "explicit", "--disable-auto-complete-config") as s:
         s.load("ok")
         if STAND_IN:

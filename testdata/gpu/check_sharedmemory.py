@@ -2,7 +2,6 @@
 
 import base64
 import ctypes
-
 import subprocess
 import sys
 
@@ -101,6 +100,7 @@ with guarded("shared memory"), repository() as models:
             owner.wait()
             try:
                 infer(s, "bert", x.nbytes, x.nbytes, x.shape[1:], 4, out="in")
+                row("a request after its owner was killed", note="it was answered: the memory lives as long as it is open")
             except RuntimeError as e:
                 row("a request after its owner was killed", note=str(e)[:200])
             expect("the server lives", s.alive(), s.tail())

@@ -58,8 +58,8 @@ def guarded(name):
         row(name, ok=False, note=f"{type(e).__name__}: {e}"[:300])
 
 
-def run(*argv, timeout=60, check=True, env=None):
-    p = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=timeout, env={**os.environ, **(env or {})})
+def run(*argv, timeout=60, check=True):
+    p = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=timeout)
     if check and p.returncode:
         raise RuntimeError(f"{pathlib.Path(str(argv[0])).name} {argv[1]}: exit code {p.returncode}: {(p.stderr or p.stdout).strip()[-400:]}")
     return p
@@ -78,17 +78,17 @@ def free_port():
 class Server:
     """triton serve over a repository; ends with the block that it is opened for."""
 
-    def __init__(self, repository, *flags, name="server", ready=True, wait=120):
+    def __init__(self, repository, *flags):
         self.http, self.grpc, self.metrics_port = free_port(), free_port(), free_port()
-        self.log = OUT / f"{os.environ.get('TRITON_GPU_CHECK', 'check')}-{name}.log"
+        self.log = OUT / f"{os.environ['TRITON_GPU_CHECK']}-server.log"
         self.out = open(self.log, "ab")
         self.begin = self.out.tell()
         argv = [TRITON, "serve", "--model-repository", repository, "--http-address", "127.0.0.1", "--grpc-address", "127.0.0.1",
                 "--metrics-address", "127.0.0.1", "--http-port", self.http, "--grpc-port", self.grpc, "--metrics-port", self.metrics_port,
                 "--allow-client-shm", "true", "--backend-config", f"python,python-executable={sys.executable}", *flags]  # fmt: skip
         self.process = subprocess.Popen([str(a) for a in argv], stdout=self.out, stderr=self.out)
-        end = time.time() + min(wait, max(time_left(), 1))
-        while ready and not self.answers("/v2/health/ready"):
+        end = time.time() + min(120, max(time_left(), 1))
+        while not self.answers("/v2/health/ready"):
             if self.process.poll() is not None or time.time() > end:
                 self.close()
                 raise RuntimeError("the server is not ready: " + self.tail())
@@ -139,8 +139,8 @@ class Server:
             raise RuntimeError(f"{path}: {status} {data[:300].decode(errors='replace')}")
         return json.loads(data) if data else {}
 
-    def load(self, model, **config):
-        self.post(f"/v2/repository/models/{model}/load", {"parameters": {"config": json.dumps(config)}} if config else {})
+    def load(self, model):
+        self.post(f"/v2/repository/models/{model}/load")
 
     def unload(self, model):
         self.post(f"/v2/repository/models/{model}/unload")
@@ -187,7 +187,7 @@ def repository():
 
 
 def add(models, name, config, file=None, content=None):
-    """Adds a model with one version; file is copied by a link, content is text of model.py."""
+    """Adds a model with one version; file is linked, content is text of model.py."""
     version = models / name / "1"
     version.mkdir(parents=True, exist_ok=True)
     (models / name / "config.pbtxt").write_text(config)
@@ -195,7 +195,6 @@ def add(models, name, config, file=None, content=None):
         os.link(file, version / "model.onnx")
     if content is not None:
         (version / "model.py").write_text(content)
-    return name
 
 
 def gpu_memory(pid=None):
