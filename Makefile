@@ -183,7 +183,7 @@ oracle: ## install NVIDIA's tritonserver and perf_analyzer into .oracle/ (linux 
 	testdata/oracle/setup.sh $(ORACLE)
 
 .PHONY: conformance
-conformance: onnxruntime ## send the requests of server/conformance to our server, or to TRITON_CONFORMANCE_HTTP and _GRPC
+conformance: onnxruntime ## send the requests of server/servertest/conformance to our server, or to TRITON_CONFORMANCE_HTTP and _GRPC
 	TRITON_CONFORMANCE_LONG=1 go test -count=1 -v -run 'TestConformance' ./cmd/triton/
 
 .PHONY: isolation
@@ -213,8 +213,8 @@ build/stores/.stamp:
 	@touch $@
 
 .PHONY: scenarios
-scenarios: oracle ## play the scripts of server/scenario on NVIDIA's server and on ours
-	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 60m ./server/scenario/
+scenarios: oracle ## play the scripts of server/servertest/scenario on NVIDIA's server and on ours
+	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 60m ./server/servertest/scenario/
 
 # PYTHONS are interpreters with numpy. One that has torch or jax runs their tests too.
 .PHONY: pythons

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/freeport/freeporttest"
-	"triton/server/chaos"
+	"triton/server/servertest/chaos"
 )
 
 // `make chaos` plays ten minutes of events on a server, a part in each mode of model control, and

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/conformance"
+	"triton/server/servertest/conformance"
 )
 
-// `make compare` sends the requests of server/conformance to NVIDIA's server and to
+// `make compare` sends the requests of server/servertest/conformance to NVIDIA's server and to
 // ours; the answers must be equal except where the file gives a reason. The installed
 // NVIDIA server has the Python backend only, so Python models of the same names,
 // configurations and results replace ours.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"triton/server/conformance"
+	"triton/server/servertest/conformance"
 )
 
 // TestConformanceIsolated: models in processes of their own give the same answers. Loading

@@ -19,7 +19,7 @@ import (
 	"triton/cmd/cli/process"
 	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/log/logtest"
-	"triton/server/conformance"
+	"triton/server/servertest/conformance"
 )
 
 // builtIn are models of our own backends; NVIDIA's server gets Python models of

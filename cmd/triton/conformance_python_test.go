@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"triton/server/conformance"
+	"triton/server/servertest/conformance"
 )
 
 // A file whose head names a repository brings Python models, which both servers load
@@ -22,7 +22,7 @@ import (
 // pythonModels unpacks the repository of a file.
 func pythonModels(t *testing.T, s *conformance.Suite) string {
 	t.Helper()
-	archive, err := txtar.ParseFile(root(t, "server", "conformance", "testdata", s.Needs["repository"]))
+	archive, err := txtar.ParseFile(root(t, "server", "servertest", "conformance", "testdata", s.Needs["repository"]))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	for _, f := range archive.Files {

@@ -12,17 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/conformance"
+	"triton/server/servertest/conformance"
 )
 
-// `make conformance` sends every request of server/conformance. The answers of our server
+// `make conformance` sends every request of server/servertest/conformance. The answers of our server
 // must be the recorded ones, or our own where the file gives a reason.
 // A foreign server is named by TRITON_CONFORMANCE_HTTP and TRITON_CONFORMANCE_GRPC;
 // the models and flags it needs are in the heads of the files and in models().
 //
 //	go test ./cmd/triton -run TestConformanceOracle -record   NVIDIA's answers, with TRITON_ORACLE set
 //	go test ./cmd/triton -run TestConformanceBinary -record   ours, where there is a reason
-var record = flag.Bool("record", false, "write the answers into the files of server/conformance")
+var record = flag.Bool("record", false, "write the answers into the files of server/servertest/conformance")
 
 // flagsOf returns the flags of the server that a file requires with "server: <name>".
 func flagsOf(t *testing.T, s *conformance.Suite) []string {
@@ -144,7 +144,7 @@ func rewrite(t *testing.T, s *conformance.Suite, to *conformance.Target) {
 			}
 		}
 	}
-	file := root(t, "server", "conformance", "testdata", s.Name+".txt")
+	file := root(t, "server", "servertest", "conformance", "testdata", s.Name+".txt")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(conformance.Format(s, conformance.Head(string(text)))), 0o644))

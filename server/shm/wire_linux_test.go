@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server"
-	"triton/server/conformance"
 	"triton/server/servertest"
+	"triton/server/servertest/conformance"
 )
 
 // TestWire sends requests to whole servers over both protocols. The answers in testdata/wire are

@@ -26,8 +26,8 @@ import (
 // `make scenarios` plays all scripts on NVIDIA's server and wants what is
 // recorded. Records are made one after the other:
 //
-//	go test ./server/scenario -run TestNVIDIA -record [-missing]   NVIDIA's, with TRITON_ORACLE set
-//	go test ./server/scenario -run TestOurs -record                ours, where there is a reason
+//	go test ./server/servertest/scenario -run TestNVIDIA -record [-missing]   NVIDIA's, with TRITON_ORACLE set
+//	go test ./server/servertest/scenario -run TestOurs -record                ours, where there is a reason
 var (
 	record  = flag.Bool("record", false, "write what NVIDIA's server does, or ours where there is a reason, into the files")
 	missing = flag.Bool("missing", false, "only scenarios without a record")

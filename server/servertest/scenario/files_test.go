@@ -57,7 +57,7 @@ func TestWrongFiles(t *testing.T) {
 // word.
 func TestReasonsAreDocumented(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "compatibility.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "compatibility.md"))
 	require.NoError(t, err)
 	all, err := Suites()
 	require.NoError(t, err)
