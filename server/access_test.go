@@ -34,7 +34,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/log/logtest"
 	"triton/server"
-	"triton/server/access/apikey"
+	"triton/server/access"
 	"triton/server/repository"
 	"triton/server/servertest"
 )
@@ -44,14 +44,14 @@ func rights(t *testing.T, rules string, owners ...string) (keys map[string]strin
 	t.Helper()
 	dir := t.TempDir()
 	policy, file, keys := filepath.Join(dir, "policy"), filepath.Join(dir, "keys"), map[string]string{}
-	var entries []apikey.Entry
+	var entries []access.APIKey
 	for _, owner := range owners {
-		key, e, err := apikey.New(owner, time.Now(), time.Time{})
+		key, e, err := access.NewAPIKey(owner, time.Now(), time.Time{})
 		require.NoError(t, err)
 		keys[owner], entries = key, append(entries, e)
 	}
 	require.NoError(t, os.WriteFile(policy, []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(file, apikey.Format(entries), 0o600))
+	require.NoError(t, os.WriteFile(file, access.FormatAPIKeys(entries), 0o600))
 	return keys, servertest.With(func(o *server.Options) { o.Guard.Policy, o.Guard.Keys, o.Guard.Failures = policy, file, 0 })
 }
 

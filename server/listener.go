@@ -13,17 +13,17 @@ import (
 
 	"triton/pkg/nonblock"
 	"triton/pkg/status"
-	"triton/server/access/identity"
+	"triton/server/access"
 	"triton/server/connlimit"
 )
 
 // listen opens the port of a service.
 func listen(e Endpoint, name string) (net.Listener, error) {
 	if e.Inherited != nil {
-		return inherited{identity.WithPeers(e.Inherited)}, nil
+		return inherited{access.WithPeers(e.Inherited)}, nil
 	}
-	if path, ok := identity.UnixPath(e.Address); ok {
-		l, err := identity.ListenUnix(path)
+	if path, ok := access.UnixPath(e.Address); ok {
+		l, err := access.ListenUnix(path)
 		if err != nil {
 			return nil, startError(name, &status.Error{Code: status.Unavailable, Msg: fmt.Sprintf("cannot listen at '%s': %v", e, err), Cause: err})
 		}

@@ -15,13 +15,13 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"triton/server/access"
-	"triton/server/access/httpguard"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/backend/metric"
 	"triton/server/backend/python"
 	"triton/server/cache"
 	"triton/server/capi"
 	"triton/server/http1"
+	"triton/server/httpapi"
 	"triton/server/stats"
 )
 
@@ -118,7 +118,7 @@ func (f *metricsFrontend) waiting() (int64, string) { return 0, "" }
 // Serve answers /metrics. Any other path has an empty page, as in Triton, which does
 // not decode paths, negotiate or compress.
 func (f *metricsFrontend) Serve(x *http1.Exchange) {
-	_, entry, ok := httpguard.Admit(f.guard, x, &access.Call{Action: right.Metrics})
+	_, entry, ok := httpapi.Admit(f.guard, x, &access.Call{Action: policy.ActionMetrics})
 	if !ok {
 		x.Send()
 		return

@@ -17,7 +17,6 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/tensor"
 	"triton/server/access"
-	"triton/server/access/identity"
 	"triton/server/backend"
 	"triton/server/grpcapi"
 	"triton/server/hostpolicy"
@@ -344,6 +343,6 @@ func (e Endpoint) String() string {
 
 // unix reports whether the address is that of a unix socket.
 func (e Endpoint) unix() bool {
-	_, ok := identity.UnixPath(e.Address)
+	_, ok := access.UnixPath(e.Address)
 	return ok
 }

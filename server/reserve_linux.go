@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"triton/pkg/status"
-	"triton/server/access/identity"
+	"triton/server/access"
 )
 
 // reserve binds a port without listening, so that no other process gets it, and connections are refused. It fails if
@@ -19,7 +19,7 @@ import (
 // A port that has packets of a former server on their way can be bound only so that another server can do that too; of
 // two that do so in the same moment, the second one fails when it listens.
 func reserve(e Endpoint, name string) (release func(), err error) {
-	if _, isUnix := identity.UnixPath(e.Address); isUnix || e.Inherited != nil || e.Port == 0 {
+	if _, isUnix := access.UnixPath(e.Address); isUnix || e.Inherited != nil || e.Port == 0 {
 		return func() {}, nil
 	}
 	addr, err := net.ResolveTCPAddr("tcp", e.String())

@@ -14,11 +14,7 @@ import (
 	"time"
 
 	"triton/server/access/audit"
-	"triton/server/access/damping"
 	"triton/server/access/policy"
-	"triton/server/access/quota"
-	"triton/server/access/right"
-	"triton/server/access/token"
 )
 
 // Guard decides.
@@ -27,9 +23,9 @@ type Guard struct {
 	log     *slog.Logger
 	now     func() time.Time
 	rules   atomic.Pointer[rules]
-	quotas  *quota.Table
-	tokens  *token.Verifier // nil: there are none
-	damping *damping.Table
+	quotas  *policy.Accounts
+	tokens  *tokenVerifier // nil: there are none
+	damping *damping
 	audit   *audit.Log // nil: there is none
 
 	changing sync.Mutex // held while the rules are replaced
@@ -54,7 +50,7 @@ type Caller struct {
 
 // Call is what a caller wants.
 type Call struct {
-	Action  right.Action
+	Action  policy.Action
 	Method  string // for the audit log
 	Model   string // empty: none, or all that the caller may see
 	Version string
@@ -240,7 +236,7 @@ func (s *Session) decide(r *rules, c *Call) *Refusal {
 }
 
 // May reports whether the caller has a right, as of now. Lists of models are filtered with it.
-func (s *Session) May(a right.Action, model, version string) bool {
+func (s *Session) May(a policy.Action, model, version string) bool {
 	if s.guard == nil {
 		return true
 	}
@@ -250,7 +246,7 @@ func (s *Session) May(a right.Action, model, version string) bool {
 
 // Filters reports whether a list must be filtered with May, because the caller has a right for
 // some models only.
-func (s *Session) Filters(a right.Action) bool {
+func (s *Session) Filters(a policy.Action) bool {
 	if s.guard == nil {
 		return false
 	}

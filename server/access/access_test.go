@@ -17,10 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/server/access/apikey"
 	"triton/server/access/policy"
-	"triton/server/access/right"
-	"triton/server/access/token"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,9 +40,9 @@ func write(t testing.TB, file, text string) {
 // make returns a key of an owner and its line for a file.
 func makeKey(t testing.TB, owner string) (key, line string) {
 	t.Helper()
-	key, e, err := apikey.New(owner, time.Unix(0, 0), time.Time{})
+	key, e, err := NewAPIKey(owner, time.Unix(0, 0), time.Time{})
 	require.NoError(t, err)
-	return key, string(apikey.Format([]apikey.Entry{e}))
+	return key, string(FormatAPIKeys([]APIKey{e}))
 }
 
 func newFixture(t testing.TB, rules, keys string) *fixture {
@@ -57,7 +54,7 @@ func newFixture(t testing.TB, rules, keys string) *fixture {
 	o := Default()
 	o.Policy, o.Keys, o.Audit.File = f.policy, f.keys, f.audit
 	o.Failures = 3
-	o.Tokens = token.Options{Now: func() time.Time { return f.now }}
+	o.Tokens = TokenOptions{Now: func() time.Time { return f.now }}
 	var err error
 	f.Guard, err = New(o, slog.New(slog.NewTextHandler(f.log, nil)))
 	require.NoError(t, err)
@@ -76,7 +73,9 @@ func (f *fixture) Reload() {
 
 const inferA = "rules:\n- who: ['key:a']\n  allow: [infer]\n  models: [a]\n"
 
-func call(model string) *Call { return &Call{Action: right.Infer, Method: "infer", Model: model} }
+func call(model string) *Call {
+	return &Call{Action: policy.ActionInfer, Method: "infer", Model: model}
+}
 
 // admit is a whole call.
 func (f *fixture) admit(t testing.TB, c Caller, call *Call) *Refusal {
@@ -292,9 +291,9 @@ func TestSilentKeyServer(t *testing.T) {
 // TestExpiry ends a session when its key expires.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
-	key, e, err := apikey.New("a", time.Unix(0, 0), time.Unix(1e9+10, 0))
+	key, e, err := NewAPIKey("a", time.Unix(0, 0), time.Unix(1e9+10, 0))
 	require.NoError(t, err)
-	f := newFixture(t, inferA, string(apikey.Format([]apikey.Entry{e})))
+	f := newFixture(t, inferA, string(FormatAPIKeys([]APIKey{e})))
 	s, refusal := f.Begin(t.Context(), Caller{Key: key}, call(""))
 	require.Nil(t, refusal)
 	_, refusal = s.Admit(t.Context(), call("a"))
@@ -338,8 +337,8 @@ func TestMistakesAtTheStart(t *testing.T) {
 		`access policy ` + file + `: line 1: unknown key "x"`: {Policy: file},
 		"API keys " + file + ": line 1":                       {Keys: file},
 		"no such file":                                        {Policy: file + ".none"},
-		"tokens: keys of " + file:                             {Tokens: token.Options{Keys: file, Issuer: "i", Audience: "a"}},
-		"tokens: tokens need an issuer":                       {Tokens: token.Options{Keys: file}},
+		"tokens: keys of " + file:                             {Tokens: TokenOptions{Keys: file, Issuer: "i", Audience: "a"}},
+		"tokens: tokens need an issuer":                       {Tokens: TokenOptions{Keys: file}},
 	} {
 		_, err := New(o, log)
 		require.ErrorContains(t, err, want)
@@ -360,7 +359,7 @@ func TestAuditAlone(t *testing.T) {
 	o.Audit.File = filepath.Join(t.TempDir(), "audit")
 	g, err := New(o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	for _, a := range right.All() {
+	for _, a := range policy.AllActions() {
 		s, refusal := g.Begin(t.Context(), Caller{Authorization: "Bearer of something"}, &Call{Action: a, Method: a.String()})
 		require.Nil(t, refusal)
 		e, refusal := s.Admit(t.Context(), &Call{Action: a, Method: a.String(), Model: "m"})
@@ -372,7 +371,7 @@ func TestAuditAlone(t *testing.T) {
 	require.NoError(t, g.Close())
 	text, err := os.ReadFile(o.Audit.File)
 	require.NoError(t, err)
-	require.Equal(t, len(right.All())-2, strings.Count(string(text), "\n"), "all but the probes")
+	require.Equal(t, len(policy.AllActions())-2, strings.Count(string(text), "\n"), "all but the probes")
 }
 
 // stuck is a disk that takes nothing until it is released.

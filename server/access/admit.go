@@ -6,14 +6,13 @@ import (
 
 	"triton/server/access/audit"
 	"triton/server/access/policy"
-	"triton/server/access/quota"
 )
 
 // Entry is a call that was admitted. The zero value is that of a server without guard.
 type Entry struct {
 	slot   audit.Slot
 	record audit.Record
-	lease  quota.Lease
+	lease  policy.Lease
 	limit  *policy.Limit // of the lease
 }
 

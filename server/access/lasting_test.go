@@ -13,10 +13,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
-	"triton/server/access/apikey"
 	"triton/server/access/policy"
-	"triton/server/access/right"
-	"triton/server/access/token"
 )
 
 // lastingCall is a stream with running requests.
@@ -145,16 +142,16 @@ func TestLastingCallsExpire(t *testing.T) {
 		require.NoError(t, err)
 		return text
 	}
-	key, entry, err := apikey.New("a", now, now.Add(20*time.Second))
+	key, entry, err := NewAPIKey("a", now, now.Add(20*time.Second))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	f := &fixture{keys: filepath.Join(dir, "keys"), now: now}
 	jwks := filepath.Join(dir, "jwks")
-	write(t, f.keys, string(apikey.Format([]apikey.Entry{entry})))
+	write(t, f.keys, string(FormatAPIKeys([]APIKey{entry})))
 	write(t, jwks, set("k"))
 	o := Default()
 	o.Keys, o.Failures = f.keys, 1
-	o.Tokens = token.Options{Keys: jwks, Issuer: "i", Audience: "a", Leeway: 5 * time.Second, Now: func() time.Time { return f.now }}
+	o.Tokens = TokenOptions{Keys: jwks, Issuer: "i", Audience: "a", Leeway: 5 * time.Second, Now: func() time.Time { return f.now }}
 	f.Guard, err = New(o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })
@@ -176,7 +173,7 @@ func TestLastingCallsExpire(t *testing.T) {
 		require.Equal(t, "the stream was ended: the token has expired", l.refused[0].Msg)
 		require.Equal(t, 401, l.refused[0].HTTP())
 	}
-	_, refusal := f.Begin(t.Context(), bearer(2*time.Hour), &Call{Action: right.Infer})
+	_, refusal := f.Begin(t.Context(), bearer(2*time.Hour), &Call{Action: policy.ActionInfer})
 	require.Nil(t, refusal, "the address is damped")
 	require.Empty(t, withKey.refused)
 	f.now = now.Add(21 * time.Second)

@@ -5,15 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"triton/server/access/quota"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/infer"
 )
 
 // take counts a call of inference in the quotas of its caller, or refuses it.
 func (s *Session) take(c *Call) (Entry, *Refusal) {
 	r := s.guard.rules.Load()
-	if c.Action != right.Infer || r.policy == nil {
+	if c.Action != policy.ActionInfer || r.policy == nil {
 		return Entry{}, nil
 	}
 	l := r.policy.Limit(s.who, c.Model, c.Version)
@@ -21,7 +20,7 @@ func (s *Session) take(c *Call) (Entry, *Refusal) {
 		return Entry{}, nil
 	}
 	lease, over := s.guard.quotas.Take(l, s.who, c.Bytes)
-	if over.Quota != quota.None {
+	if over.Quota != policy.QuotaNone {
 		refusal := s.over(over, c.Model)
 		s.refused(c, refusal)
 		return Entry{}, refusal
@@ -44,7 +43,7 @@ func (s *Session) Early(c *Call) *Refusal {
 		return nil
 	}
 	over := s.guard.quotas.Peek(l, s.who)
-	if over.Quota == quota.None {
+	if over.Quota == policy.QuotaNone {
 		return nil
 	}
 	refusal := s.over(over, "")
@@ -53,17 +52,17 @@ func (s *Session) Early(c *Call) *Refusal {
 }
 
 // over makes the refusal of a caller that has used up a quota.
-func (s *Session) over(over quota.Refusal, model string) *Refusal {
+func (s *Session) over(over policy.Refusal, model string) *Refusal {
 	l, r := over.Limit, &Refusal{kind: limited, RetryAfter: over.Wait}
 	var what string
 	switch over.Quota {
-	case quota.Requests:
+	case policy.QuotaRequests:
 		what = fmt.Sprintf("%g requests per second", l.Requests)
-	case quota.Rows:
+	case policy.QuotaRows:
 		what = fmt.Sprintf("%g rows per second", l.Rows)
-	case quota.Bytes:
+	case policy.QuotaBytes:
 		what = fmt.Sprintf("%g bytes per second", l.Bytes)
-	case quota.Concurrent:
+	case policy.QuotaConcurrent:
 		what = fmt.Sprintf("%d concurrent requests", l.Concurrent)
 	}
 	whose := s.who.Name
@@ -75,7 +74,7 @@ func (s *Session) over(over quota.Refusal, model string) *Refusal {
 		of = " for model '" + strings.ToValidUTF8(model, "?") + "'"
 	}
 	r.Msg = fmt.Sprintf("the limit of %s of %s%s is reached; try again in %v", what, whose, of, roundUp(over.Wait))
-	r.RateLimit, r.RateLimitPolicy = string(over.AppendUsedUp(nil)), string(quota.AppendPolicy(nil, l))
+	r.RateLimit, r.RateLimitPolicy = string(over.AppendUsedUp(nil)), string(policy.AppendRateLimitPolicy(nil, l))
 	return r
 }
 
@@ -92,9 +91,9 @@ func (e *Entry) Caller() *infer.Caller { return e.lease.Caller() }
 
 // Lease returns what counts the call as one in progress, for calls whose request lasts longer than
 // the entry. It is to be released.
-func (e *Entry) Lease() quota.Lease {
+func (e *Entry) Lease() policy.Lease {
 	l := e.lease
-	e.lease = quota.Lease{}
+	e.lease = policy.Lease{}
 	return l
 }
 
@@ -105,7 +104,7 @@ func (e *Entry) RateLimit() (state, quotas string) {
 		return "", ""
 	}
 	var buf [256]byte
-	b := quota.AppendPolicy(buf[:0], e.limit)
+	b := policy.AppendRateLimitPolicy(buf[:0], e.limit)
 	n := len(b)
 	if n == 0 {
 		return "", ""
@@ -116,7 +115,7 @@ func (e *Entry) RateLimit() (state, quotas string) {
 }
 
 // Refused returns how many requests were refused for the quotas of their callers.
-func (g *Guard) Refused() []quota.Refused { return g.quotas.Refused() }
+func (g *Guard) Refused() []policy.Refused { return g.quotas.Refused() }
 
 // Limits reports whether callers have quotas.
 func (g *Guard) Limits() bool {

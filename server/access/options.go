@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"triton/server/access/audit"
-	"triton/server/access/damping"
-	"triton/server/access/quota"
-	"triton/server/access/token"
+	"triton/server/access/policy"
 )
 
 // Options configure a guard. The zero value needs no guard.
@@ -21,7 +19,7 @@ type Options struct {
 	// Keys is a file of API keys.
 	Keys string
 	// Tokens configures tokens; without keys there are none.
-	Tokens token.Options
+	Tokens TokenOptions
 	// Failures is the number of wrong credentials that an address may present before it has to
 	// wait; 0: it never has to.
 	Failures int
@@ -31,7 +29,7 @@ type Options struct {
 
 // Default returns the options of a server without a guard.
 func Default() Options {
-	return Options{Failures: 10, Tokens: token.Options{Leeway: time.Minute, Groups: "groups"}}
+	return Options{Failures: 10, Tokens: TokenOptions{Leeway: time.Minute, Groups: "groups"}}
 }
 
 // Enabled reports whether the options ask who may do what.
@@ -48,15 +46,15 @@ func New(o Options, log *slog.Logger) (*Guard, error) {
 	if !o.Enabled() {
 		return nil, nil
 	}
-	g := &Guard{opts: o, log: log, damping: damping.New(o.Failures), now: time.Now}
+	g := &Guard{opts: o, log: log, damping: newDamping(o.Failures), now: time.Now}
 	if o.Tokens.Now != nil {
 		g.now = o.Tokens.Now
 	}
-	g.quotas = quota.New(g.now)
+	g.quotas = policy.NewAccounts(g.now)
 	var errs []error
 	if o.Tokens.Keys != "" {
 		var err error
-		if g.tokens, err = token.New(o.Tokens); err != nil {
+		if g.tokens, err = newTokenVerifier(o.Tokens); err != nil {
 			errs = append(errs, fmt.Errorf("tokens: %w", err))
 		} else if _, err := g.tokens.Refresh(context.Background()); err != nil {
 			// A server of keys that is down must not keep this one from starting; a missing file

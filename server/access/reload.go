@@ -10,14 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"triton/server/access/apikey"
 	"triton/server/access/policy"
 )
 
 // rules are what a guard decides by. They are replaced as a whole.
 type rules struct {
 	policy *policy.Policy // nil: everybody may do everything
-	keys   *apikey.Keys   // nil: there are none
+	keys   *APIKeys       // nil: there are none
 	// generation grows with each change, also of the keys for tokens: then sessions prove their
 	// identity again.
 	generation uint64
@@ -51,11 +50,11 @@ func (g *Guard) newFiles() (files []*ruleFile) {
 	}
 	if g.opts.Keys != "" {
 		files = append(files, &ruleFile{name: g.opts.Keys, noun: "API keys", apply: func(text []byte) (func(*rules), error) {
-			entries, err := apikey.Parse(text)
+			entries, err := ParseAPIKeys(text)
 			if err != nil {
 				return nil, err
 			}
-			keys := apikey.NewKeys(entries)
+			keys := NewAPIKeys(entries)
 			return func(r *rules) { r.keys = keys }, nil
 		}})
 	}

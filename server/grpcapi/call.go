@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"triton/pkg/kserve"
-	"triton/server/access/quota"
+	"triton/server/access/policy"
 	"triton/server/connlimit"
 	"triton/server/frontend"
 	"triton/server/infer"
@@ -22,7 +22,7 @@ type call struct {
 	emptyFinal        bool
 	bytes             int // of the inputs
 	charge            charge
-	lease             quota.Lease // in the quotas of the caller
+	lease             policy.Lease // in the quotas of the caller
 
 	// Under the stream's lock.
 	done        bool     // the final response has arrived

@@ -9,7 +9,7 @@ import (
 
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/tensor"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/infer"
 )
 
@@ -46,7 +46,7 @@ func (in *incoming) readArriving(first mem.BufferSlice, total int) (rpc.Arriving
 
 // memoryFor implements contentsMemory. A caller gets no memory of models that it may not use.
 func (in *incoming) memoryFor(a rpc.Arriving) *tensor.Buffer {
-	if in.admitted != nil && !in.admitted.May(right.Infer, a.ModelName, a.ModelVersion) {
+	if in.admitted != nil && !in.admitted.May(policy.ActionInfer, a.ModelName, a.ModelVersion) {
 		return nil // the call is refused when the message is there
 	}
 	return in.service.memoryFor(a)

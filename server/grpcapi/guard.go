@@ -19,9 +19,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
 	"triton/server/access"
-	"triton/server/access/identity"
 	"triton/server/access/policy"
-	"triton/server/access/right"
 	"triton/server/frontend"
 	"triton/server/infer"
 	"triton/server/memory"
@@ -29,32 +27,32 @@ import (
 )
 
 // actions are the rights that the calls need. A call without an entry is refused.
-var actions = map[string]right.Action{
-	"/" + rpc.Service + "/ServerLive":                                right.Health,
-	"/" + rpc.Service + "/ServerReady":                               right.Health,
-	"/" + rpc.Service + "/ModelReady":                                right.Ready,
-	"/" + rpc.Service + "/ServerMetadata":                            right.Metadata,
-	"/" + rpc.Service + "/ModelMetadata":                             right.Metadata,
-	"/" + rpc.Service + "/ModelInfer":                                right.Infer,
-	"/" + rpc.Service + "/ModelStreamInfer":                          right.Infer,
-	"/" + rpc.Service + "/ModelConfig":                               right.Config,
-	"/" + rpc.Service + "/ModelStatistics":                           right.Statistics,
-	"/" + rpc.Service + "/RepositoryIndex":                           right.Index,
-	"/" + rpc.Service + "/RepositoryModelLoad":                       right.Load,
-	"/" + rpc.Service + "/RepositoryModelUnload":                     right.Load,
-	"/" + rpc.Service + "/SystemSharedMemoryStatus":                  right.SharedMemory,
-	"/" + rpc.Service + "/SystemSharedMemoryRegister":                right.SharedMemory,
-	"/" + rpc.Service + "/SystemSharedMemoryUnregister":              right.SharedMemory,
-	"/" + rpc.Service + "/CudaSharedMemoryStatus":                    right.SharedMemory,
-	"/" + rpc.Service + "/CudaSharedMemoryRegister":                  right.SharedMemory,
-	"/" + rpc.Service + "/CudaSharedMemoryUnregister":                right.SharedMemory,
-	"/" + rpc.Service + "/TraceSetting":                              right.Settings,
-	"/" + rpc.Service + "/LogSettings":                               right.Settings,
-	grpc_health_v1.Health_Check_FullMethodName:                       right.Health,
-	grpc_health_v1.Health_List_FullMethodName:                        right.Health,
-	grpc_health_v1.Health_Watch_FullMethodName:                       right.Health,
-	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      right.Metadata,
-	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": right.Metadata,
+var actions = map[string]policy.Action{
+	"/" + rpc.Service + "/ServerLive":                                policy.ActionHealth,
+	"/" + rpc.Service + "/ServerReady":                               policy.ActionHealth,
+	"/" + rpc.Service + "/ModelReady":                                policy.ActionReady,
+	"/" + rpc.Service + "/ServerMetadata":                            policy.ActionMetadata,
+	"/" + rpc.Service + "/ModelMetadata":                             policy.ActionMetadata,
+	"/" + rpc.Service + "/ModelInfer":                                policy.ActionInfer,
+	"/" + rpc.Service + "/ModelStreamInfer":                          policy.ActionInfer,
+	"/" + rpc.Service + "/ModelConfig":                               policy.ActionConfig,
+	"/" + rpc.Service + "/ModelStatistics":                           policy.ActionStatistics,
+	"/" + rpc.Service + "/RepositoryIndex":                           policy.ActionIndex,
+	"/" + rpc.Service + "/RepositoryModelLoad":                       policy.ActionLoad,
+	"/" + rpc.Service + "/RepositoryModelUnload":                     policy.ActionLoad,
+	"/" + rpc.Service + "/SystemSharedMemoryStatus":                  policy.ActionSharedMemory,
+	"/" + rpc.Service + "/SystemSharedMemoryRegister":                policy.ActionSharedMemory,
+	"/" + rpc.Service + "/SystemSharedMemoryUnregister":              policy.ActionSharedMemory,
+	"/" + rpc.Service + "/CudaSharedMemoryStatus":                    policy.ActionSharedMemory,
+	"/" + rpc.Service + "/CudaSharedMemoryRegister":                  policy.ActionSharedMemory,
+	"/" + rpc.Service + "/CudaSharedMemoryUnregister":                policy.ActionSharedMemory,
+	"/" + rpc.Service + "/TraceSetting":                              policy.ActionSettings,
+	"/" + rpc.Service + "/LogSettings":                               policy.ActionSettings,
+	grpc_health_v1.Health_Check_FullMethodName:                       policy.ActionHealth,
+	grpc_health_v1.Health_List_FullMethodName:                        policy.ActionHealth,
+	grpc_health_v1.Health_Watch_FullMethodName:                       policy.ActionHealth,
+	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      policy.ActionMetadata,
+	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": policy.ActionMetadata,
 }
 
 // admission is a call whose caller was checked.
@@ -124,9 +122,9 @@ func callerOf(ctx context.Context) access.Caller {
 // connectionPeer returns who a connection proves after its handshake; nil: nobody.
 func connectionPeer(raw net.Conn, info credentials.AuthInfo) *policy.Principal {
 	if t, ok := info.(credentials.TLSInfo); ok {
-		return identity.OfTLS(&t.State)
+		return access.PrincipalOfTLS(&t.State)
 	}
-	return identity.Of(raw)
+	return access.PrincipalOf(raw)
 }
 
 // admit decides about a call once its model is known.
@@ -158,7 +156,7 @@ func (a *admission) admitMessage(ctx context.Context, req any) (access.Entry, er
 // admitHealth decides about a health check of one model and returns its admission.
 func (a *admission) admitHealth(ctx context.Context, model, version string) (*admission, access.Entry, error) {
 	b := *a
-	b.call.Action, b.call.Model, b.call.Version = right.Ready, model, version
+	b.call.Action, b.call.Model, b.call.Version = policy.ActionReady, model, version
 	if b.Session, b.refusal = a.Again(ctx, &b.call); b.refusal != nil {
 		return nil, access.Entry{}, b.refusal
 	}
@@ -239,7 +237,7 @@ var noRegions = shm.New(shm.Options{})
 
 // regionsOf returns the shared memory that the requests of a call may name.
 func (s *service) regionsOf(a *admission) *shm.Manager {
-	if a == nil || a.May(right.SharedMemory, "", "") {
+	if a == nil || a.May(policy.ActionSharedMemory, "", "") {
 		return s.opts.Regions
 	}
 	return noRegions
@@ -272,17 +270,17 @@ func (a *admission) admitRequest(ctx context.Context, r *infer.Request, bytes in
 // visible removes the models of a list that the caller may not see.
 func visible(ctx context.Context, list *inferencepb.RepositoryIndexResponse) *inferencepb.RepositoryIndexResponse {
 	a := admissionOf(ctx)
-	if a == nil || !a.Filters(right.Index) {
+	if a == nil || !a.Filters(policy.ActionIndex) {
 		return list
 	}
-	return frontend.FilterIndex(list, func(model, version string) bool { return a.May(right.Index, model, version) })
+	return frontend.FilterIndex(list, func(model, version string) bool { return a.May(policy.ActionIndex, model, version) })
 }
 
 // visibleStatistics removes the statistics that the caller may not see.
 func visibleStatistics(ctx context.Context, s *inferencepb.ModelStatisticsResponse) *inferencepb.ModelStatisticsResponse {
 	a := admissionOf(ctx)
-	if a == nil || !a.Filters(right.Statistics) {
+	if a == nil || !a.Filters(policy.ActionStatistics) {
 		return s
 	}
-	return frontend.FilterStatistics(s, func(model, version string) bool { return a.May(right.Statistics, model, version) })
+	return frontend.FilterStatistics(s, func(model, version string) bool { return a.May(policy.ActionStatistics, model, version) })
 }

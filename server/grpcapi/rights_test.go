@@ -24,27 +24,26 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/access"
 	"triton/server/access/accesstest"
-	"triton/server/access/apikey"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/grpcapi"
 )
 
 // wanted are the rights that the calls need, written down apart from the code. TestRights fails
 // for a call that is missing here.
-var wanted = map[string]right.Action{
-	"ServerLive": right.Health, "ServerReady": right.Health, "Check": right.Health, "Watch": right.Health, "List": right.Health,
-	"ModelReady": right.Ready, "ServerMetadata": right.Metadata, "ModelMetadata": right.Metadata, "ServerReflectionInfo": right.Metadata,
-	"ModelInfer": right.Infer, "ModelStreamInfer": right.Infer, "ModelConfig": right.Config, "ModelStatistics": right.Statistics,
-	"RepositoryIndex": right.Index, "RepositoryModelLoad": right.Load, "RepositoryModelUnload": right.Load,
-	"SystemSharedMemoryStatus": right.SharedMemory, "SystemSharedMemoryRegister": right.SharedMemory, "SystemSharedMemoryUnregister": right.SharedMemory,
-	"CudaSharedMemoryStatus": right.SharedMemory, "CudaSharedMemoryRegister": right.SharedMemory, "CudaSharedMemoryUnregister": right.SharedMemory,
-	"TraceSetting": right.Settings, "LogSettings": right.Settings,
+var wanted = map[string]policy.Action{
+	"ServerLive": policy.ActionHealth, "ServerReady": policy.ActionHealth, "Check": policy.ActionHealth, "Watch": policy.ActionHealth, "List": policy.ActionHealth,
+	"ModelReady": policy.ActionReady, "ServerMetadata": policy.ActionMetadata, "ModelMetadata": policy.ActionMetadata, "ServerReflectionInfo": policy.ActionMetadata,
+	"ModelInfer": policy.ActionInfer, "ModelStreamInfer": policy.ActionInfer, "ModelConfig": policy.ActionConfig, "ModelStatistics": policy.ActionStatistics,
+	"RepositoryIndex": policy.ActionIndex, "RepositoryModelLoad": policy.ActionLoad, "RepositoryModelUnload": policy.ActionLoad,
+	"SystemSharedMemoryStatus": policy.ActionSharedMemory, "SystemSharedMemoryRegister": policy.ActionSharedMemory, "SystemSharedMemoryUnregister": policy.ActionSharedMemory,
+	"CudaSharedMemoryStatus": policy.ActionSharedMemory, "CudaSharedMemoryRegister": policy.ActionSharedMemory, "CudaSharedMemoryUnregister": policy.ActionSharedMemory,
+	"TraceSetting": policy.ActionSettings, "LogSettings": policy.ActionSettings,
 }
 
 // method is a call of a server.
 type method struct {
 	name   string // full
-	action right.Action
+	action policy.Action
 	stream bool
 	input  protoreflect.MessageType
 	model  protoreflect.FieldDescriptor // of the message; nil: none
@@ -122,7 +121,7 @@ func TestRights(t *testing.T) {
 		if m.model != nil {
 			models = append(models, "two", "missing")
 		}
-		open := m.action == right.Health
+		open := m.action == policy.ActionHealth
 		for _, model := range models {
 			if !open {
 				code, text := m.code(t.Context(), cc, model)
@@ -175,10 +174,10 @@ func TestMemoryOfOtherModels(t *testing.T) {
 // TestRevokedWatch: a caller that loses the right to a model learns no more about it.
 func TestRevokedWatch(t *testing.T) {
 	t.Parallel()
-	key, e, err := apikey.New("a", time.Now(), time.Time{})
+	key, e, err := access.NewAPIKey("a", time.Now(), time.Time{})
 	require.NoError(t, err)
 	o := access.Options{Keys: filepath.Join(t.TempDir(), "keys")}
-	require.NoError(t, os.WriteFile(o.Keys, apikey.Format([]apikey.Entry{e}), 0o600))
+	require.NoError(t, os.WriteFile(o.Keys, access.FormatAPIKeys([]access.APIKey{e}), 0o600))
 	guard, err := access.New(o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

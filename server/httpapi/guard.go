@@ -6,8 +6,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/access"
-	"triton/server/access/httpguard"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
@@ -15,17 +14,17 @@ import (
 )
 
 // actions are the rights that the endpoints need. An endpoint without an entry is refused.
-var actions = [...]right.Action{
-	serverLive: right.Health, serverReady: right.Health, modelReady: right.Ready,
-	serverMetadata: right.Metadata, modelMetadata: right.Metadata,
-	modelConfig: right.Config, modelStats: right.Statistics,
-	modelInfer: right.Infer, modelGenerate: right.Infer, modelGenerateStream: right.Infer,
-	repositoryIndex: right.Index, repositoryLoad: right.Load, repositoryUnload: right.Load,
-	trafficRules: right.Traffic, trafficList: right.Traffic, trafficDiffs: right.Traffic,
-	trafficPromote: right.Traffic, trafficRollback: right.Traffic,
-	systemStatus: right.SharedMemory, systemRegister: right.SharedMemory, systemUnregister: right.SharedMemory,
-	cudaStatus: right.SharedMemory, cudaRegister: right.SharedMemory, cudaUnregister: right.SharedMemory,
-	traceSetting: right.Settings, logSettings: right.Settings, fleetState: right.State,
+var actions = [...]policy.Action{
+	serverLive: policy.ActionHealth, serverReady: policy.ActionHealth, modelReady: policy.ActionReady,
+	serverMetadata: policy.ActionMetadata, modelMetadata: policy.ActionMetadata,
+	modelConfig: policy.ActionConfig, modelStats: policy.ActionStatistics,
+	modelInfer: policy.ActionInfer, modelGenerate: policy.ActionInfer, modelGenerateStream: policy.ActionInfer,
+	repositoryIndex: policy.ActionIndex, repositoryLoad: policy.ActionLoad, repositoryUnload: policy.ActionLoad,
+	trafficRules: policy.ActionTraffic, trafficList: policy.ActionTraffic, trafficDiffs: policy.ActionTraffic,
+	trafficPromote: policy.ActionTraffic, trafficRollback: policy.ActionTraffic,
+	systemStatus: policy.ActionSharedMemory, systemRegister: policy.ActionSharedMemory, systemUnregister: policy.ActionSharedMemory,
+	cudaStatus: policy.ActionSharedMemory, cudaRegister: policy.ActionSharedMemory, cudaUnregister: policy.ActionSharedMemory,
+	traceSetting: policy.ActionSettings, logSettings: policy.ActionSettings, fleetState: policy.ActionState,
 }
 
 // admission is a request that a guard has admitted.
@@ -41,7 +40,7 @@ var noRegions = shm.New(shm.Options{})
 // admit asks the guard about the request. A refusal is the reply already.
 func (x *exchange) admit(r *route) bool {
 	o := &x.api.opts
-	action := right.None
+	action := policy.ActionNone
 	if int(r.to) < len(actions) {
 		action = actions[r.to]
 	}
@@ -54,19 +53,19 @@ func (x *exchange) admit(r *route) bool {
 		return true
 	}
 	if r.to == serverReady && x.verbose() {
-		action = right.Index // the reasons name models
+		action = policy.ActionIndex // the reasons name models
 	}
 	call := access.Call{Action: action, Model: r.model, Version: r.version}
-	session, entry, ok := httpguard.Admit(o.Guard, x.Exchange, &call)
+	session, entry, ok := Admit(o.Guard, x.Exchange, &call)
 	if !ok {
 		return false
 	}
 	x.admitted = &admission{session, call, entry}
 	x.countFor(session.Account())
 	state, quotas := entry.RateLimit()
-	httpguard.AddRateLimit(x.Exchange, state, quotas)
+	AddRateLimit(x.Exchange, state, quotas)
 	x.decoder.Regions = o.Regions
-	if action == right.Infer && !session.May(right.SharedMemory, "", "") {
+	if action == policy.ActionInfer && !session.May(policy.ActionSharedMemory, "", "") {
 		x.decoder.Regions = noRegions
 	}
 	return true
@@ -103,16 +102,16 @@ func (x *exchange) endAdmission() {
 
 // visible removes the models of a list that the caller may not see.
 func (x *exchange) visible(list *inferencepb.RepositoryIndexResponse) *inferencepb.RepositoryIndexResponse {
-	if x.admitted == nil || !x.admitted.Filters(right.Index) {
+	if x.admitted == nil || !x.admitted.Filters(policy.ActionIndex) {
 		return list
 	}
-	return frontend.FilterIndex(list, func(model, version string) bool { return x.admitted.May(right.Index, model, version) })
+	return frontend.FilterIndex(list, func(model, version string) bool { return x.admitted.May(policy.ActionIndex, model, version) })
 }
 
 // visibleStatistics removes the statistics that the caller may not see.
 func (x *exchange) visibleStatistics(s *inferencepb.ModelStatisticsResponse) *inferencepb.ModelStatisticsResponse {
-	if x.admitted == nil || !x.admitted.Filters(right.Statistics) {
+	if x.admitted == nil || !x.admitted.Filters(policy.ActionStatistics) {
 		return s
 	}
-	return frontend.FilterStatistics(s, func(model, version string) bool { return x.admitted.May(right.Statistics, model, version) })
+	return frontend.FilterStatistics(s, func(model, version string) bool { return x.admitted.May(policy.ActionStatistics, model, version) })
 }

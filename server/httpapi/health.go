@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"net/url"
 
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/http1"
 )
 
 // health answers with a status alone, or with the reasons if the query asks for them.
 func (a *api) health(x *exchange, good bool) error {
 	verbose := a.opts.Readiness != nil && x.verbose()
-	if verbose && x.admitted != nil && x.admitted.Filters(right.Index) {
+	if verbose && x.admitted != nil && x.admitted.Filters(policy.ActionIndex) {
 		verbose = false // the reasons name models that the caller may not see
 	}
 	exiting := a.svc.Exiting()

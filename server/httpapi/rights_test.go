@@ -11,7 +11,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 	"triton/server/access/accesstest"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/http1"
 	"triton/server/http1/http1test"
 	"triton/server/httpapi"
@@ -54,7 +54,7 @@ func TestRights(t *testing.T) {
 				models = append(models, "two", "missing")
 			}
 			for _, model := range models {
-				open := r.Action == right.Health
+				open := r.Action == policy.ActionHealth
 				code, text, head := ask(r, model, "")
 				if !open {
 					require.Equal(t, http.StatusUnauthorized, code, "%s %s", r.Path, model)

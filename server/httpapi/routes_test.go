@@ -5,53 +5,53 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/access/right"
+	"triton/server/access/policy"
 )
 
 // RouteSample is a request of an endpoint; its model, if it has one, is MODEL.
 type RouteSample struct {
 	Method, Path string
-	Action       right.Action
+	Action       policy.Action
 }
 
 // routeSamples has requests of every endpoint. TestEveryRouteHasAnAction fails without.
 var routeSamples = [endpointCount][]RouteSample{
-	serverLive:          {{"GET", "/v2/health/live", right.Health}},
-	serverReady:         {{"GET", "/v2/health/ready", right.Health}, {"GET", "/v2/health/ready?verbose", right.Index}},
-	serverMetadata:      {{"GET", "/v2", right.Metadata}},
-	modelReady:          {{"GET", "/v2/models/MODEL/ready", right.Ready}, {"GET", "/v2/models/MODEL/versions/1/ready", right.Ready}},
-	modelMetadata:       {{"GET", "/v2/models/MODEL", right.Metadata}, {"GET", "/v2/models/MODEL/versions/1", right.Metadata}},
-	modelConfig:         {{"GET", "/v2/models/MODEL/config", right.Config}, {"GET", "/v2/models/MODEL/versions/1/config", right.Config}},
-	modelStats:          {{"GET", "/v2/models/MODEL/stats", right.Statistics}, {"GET", "/v2/models/stats", right.Statistics}},
-	modelInfer:          {{"POST", "/v2/models/MODEL/infer", right.Infer}, {"POST", "/v2/models/MODEL/versions/1/infer", right.Infer}},
-	modelGenerate:       {{"POST", "/v2/models/MODEL/generate", right.Infer}},
-	modelGenerateStream: {{"POST", "/v2/models/MODEL/generate_stream", right.Infer}},
-	repositoryIndex:     {{"POST", "/v2/repository/index", right.Index}, {"POST", "/v2/repository/r/index", right.Index}},
-	repositoryLoad:      {{"POST", "/v2/repository/models/MODEL/load", right.Load}, {"POST", "/v2/repository/r/models/MODEL/load", right.Load}},
-	repositoryUnload:    {{"POST", "/v2/repository/models/MODEL/unload", right.Load}},
-	systemStatus:        {{"GET", "/v2/systemsharedmemory/status", right.SharedMemory}, {"GET", "/v2/systemsharedmemory/region/r/status", right.SharedMemory}},
-	systemRegister:      {{"POST", "/v2/systemsharedmemory/region/r/register", right.SharedMemory}},
-	systemUnregister:    {{"POST", "/v2/systemsharedmemory/unregister", right.SharedMemory}},
-	cudaStatus:          {{"GET", "/v2/cudasharedmemory/status", right.SharedMemory}},
-	cudaRegister:        {{"POST", "/v2/cudasharedmemory/region/r/register", right.SharedMemory}},
-	cudaUnregister:      {{"POST", "/v2/cudasharedmemory/region/r/unregister", right.SharedMemory}},
+	serverLive:          {{"GET", "/v2/health/live", policy.ActionHealth}},
+	serverReady:         {{"GET", "/v2/health/ready", policy.ActionHealth}, {"GET", "/v2/health/ready?verbose", policy.ActionIndex}},
+	serverMetadata:      {{"GET", "/v2", policy.ActionMetadata}},
+	modelReady:          {{"GET", "/v2/models/MODEL/ready", policy.ActionReady}, {"GET", "/v2/models/MODEL/versions/1/ready", policy.ActionReady}},
+	modelMetadata:       {{"GET", "/v2/models/MODEL", policy.ActionMetadata}, {"GET", "/v2/models/MODEL/versions/1", policy.ActionMetadata}},
+	modelConfig:         {{"GET", "/v2/models/MODEL/config", policy.ActionConfig}, {"GET", "/v2/models/MODEL/versions/1/config", policy.ActionConfig}},
+	modelStats:          {{"GET", "/v2/models/MODEL/stats", policy.ActionStatistics}, {"GET", "/v2/models/stats", policy.ActionStatistics}},
+	modelInfer:          {{"POST", "/v2/models/MODEL/infer", policy.ActionInfer}, {"POST", "/v2/models/MODEL/versions/1/infer", policy.ActionInfer}},
+	modelGenerate:       {{"POST", "/v2/models/MODEL/generate", policy.ActionInfer}},
+	modelGenerateStream: {{"POST", "/v2/models/MODEL/generate_stream", policy.ActionInfer}},
+	repositoryIndex:     {{"POST", "/v2/repository/index", policy.ActionIndex}, {"POST", "/v2/repository/r/index", policy.ActionIndex}},
+	repositoryLoad:      {{"POST", "/v2/repository/models/MODEL/load", policy.ActionLoad}, {"POST", "/v2/repository/r/models/MODEL/load", policy.ActionLoad}},
+	repositoryUnload:    {{"POST", "/v2/repository/models/MODEL/unload", policy.ActionLoad}},
+	systemStatus:        {{"GET", "/v2/systemsharedmemory/status", policy.ActionSharedMemory}, {"GET", "/v2/systemsharedmemory/region/r/status", policy.ActionSharedMemory}},
+	systemRegister:      {{"POST", "/v2/systemsharedmemory/region/r/register", policy.ActionSharedMemory}},
+	systemUnregister:    {{"POST", "/v2/systemsharedmemory/unregister", policy.ActionSharedMemory}},
+	cudaStatus:          {{"GET", "/v2/cudasharedmemory/status", policy.ActionSharedMemory}},
+	cudaRegister:        {{"POST", "/v2/cudasharedmemory/region/r/register", policy.ActionSharedMemory}},
+	cudaUnregister:      {{"POST", "/v2/cudasharedmemory/region/r/unregister", policy.ActionSharedMemory}},
 	traceSetting: {
-		{"GET", "/v2/trace/setting", right.Settings},
-		{"POST", "/v2/trace/setting", right.Settings},
-		{"GET", "/v2/models/MODEL/trace/setting", right.Settings},
-		{"POST", "/v2/models/MODEL/trace/setting", right.Settings},
+		{"GET", "/v2/trace/setting", policy.ActionSettings},
+		{"POST", "/v2/trace/setting", policy.ActionSettings},
+		{"GET", "/v2/models/MODEL/trace/setting", policy.ActionSettings},
+		{"POST", "/v2/models/MODEL/trace/setting", policy.ActionSettings},
 	},
-	logSettings: {{"GET", "/v2/logging", right.Settings}, {"POST", "/v2/logging", right.Settings}},
+	logSettings: {{"GET", "/v2/logging", policy.ActionSettings}, {"POST", "/v2/logging", policy.ActionSettings}},
 	trafficRules: {
-		{"GET", "/v2/repository/models/MODEL/traffic", right.Traffic},
-		{"POST", "/v2/repository/models/MODEL/traffic", right.Traffic},
-		{"DELETE", "/v2/repository/models/MODEL/traffic", right.Traffic},
+		{"GET", "/v2/repository/models/MODEL/traffic", policy.ActionTraffic},
+		{"POST", "/v2/repository/models/MODEL/traffic", policy.ActionTraffic},
+		{"DELETE", "/v2/repository/models/MODEL/traffic", policy.ActionTraffic},
 	},
-	trafficList:     {{"GET", "/v2/repository/traffic", right.Traffic}},
-	trafficDiffs:    {{"GET", "/v2/repository/models/MODEL/traffic/diffs", right.Traffic}},
-	trafficPromote:  {{"POST", "/v2/repository/models/MODEL/traffic/promote", right.Traffic}},
-	trafficRollback: {{"POST", "/v2/repository/models/MODEL/traffic/rollback", right.Traffic}},
-	fleetState:      {{"GET", "/v2/repository/state", right.State}, {"PUT", "/v2/repository/state", right.State}},
+	trafficList:     {{"GET", "/v2/repository/traffic", policy.ActionTraffic}},
+	trafficDiffs:    {{"GET", "/v2/repository/models/MODEL/traffic/diffs", policy.ActionTraffic}},
+	trafficPromote:  {{"POST", "/v2/repository/models/MODEL/traffic/promote", policy.ActionTraffic}},
+	trafficRollback: {{"POST", "/v2/repository/models/MODEL/traffic/rollback", policy.ActionTraffic}},
+	fleetState:      {{"GET", "/v2/repository/state", policy.ActionState}, {"PUT", "/v2/repository/state", policy.ActionState}},
 }
 
 // RouteSamples returns requests of all endpoints.
@@ -67,7 +67,7 @@ func TestEveryRouteHasAnAction(t *testing.T) {
 	t.Parallel()
 	require.Len(t, actions, int(endpointCount))
 	for to := none + 1; to < endpointCount; to++ {
-		require.NotEqual(t, right.None, actions[to], "endpoint %d has no action", to)
+		require.NotEqual(t, policy.ActionNone, actions[to], "endpoint %d has no action", to)
 		require.NotEmpty(t, routeSamples[to], "endpoint %d has no sample", to)
 		for _, s := range routeSamples[to] {
 			path := s.Path

@@ -4,23 +4,23 @@ import (
 	"net/http"
 
 	"triton/server/access"
-	"triton/server/access/httpguard"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 	"triton/server/http1"
+	"triton/server/httpapi"
 )
 
 // admit asks the guard about a call of a multi-model endpoint. A caller needs the right for all
 // models: a load says in its body only which model it is about. It sends the refusal.
 func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
-	action := right.Load
+	action := policy.ActionLoad
 	if x.Method == http.MethodGet {
-		action = right.Index
+		action = policy.ActionIndex
 	}
 	if h.Data {
 		refuse(x, http.StatusForbidden, access.Elsewhere)
 		return access.Entry{}, false
 	}
-	_, entry, ok := httpguard.Admit(h.Guard, x, &access.Call{Action: action, Every: true})
+	_, entry, ok := httpapi.Admit(h.Guard, x, &access.Call{Action: action, Every: true})
 	if !ok {
 		x.Send()
 	}
@@ -30,7 +30,7 @@ func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
 // admitUnknown asks the guard about an inference with a model that the platform has not loaded,
 // so that only those who may infer learn that.
 func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
-	_, entry, ok := httpguard.Admit(h.Guard, x, &access.Call{Action: right.Infer, Model: name})
+	_, entry, ok := httpapi.Admit(h.Guard, x, &access.Call{Action: policy.ActionInfer, Model: name})
 	if !ok {
 		x.Send()
 		return false
@@ -43,7 +43,7 @@ func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
 // anything of the request is read or another target is chosen: mistakes in the request would
 // otherwise tell that the model exists. The KServe API admits the request.
 func (h *handler) checkKnown(x *http1.Exchange, m loaded) bool {
-	ok := httpguard.Check(h.Guard, x, access.Call{Action: right.Infer, Model: m.target})
+	ok := httpapi.Check(h.Guard, x, access.Call{Action: policy.ActionInfer, Model: m.target})
 	if !ok {
 		x.Send()
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/cmd/cli/process"
-	"triton/server/access/apikey"
+	"triton/server/access"
 )
 
 // command runs the command and returns what it prints and its error.
@@ -31,9 +31,9 @@ func finds(t *testing.T, file, key string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	entries, err := apikey.Parse(text)
+	entries, err := access.ParseAPIKeys(text)
 	require.NoError(t, err)
-	_, _, ok := apikey.NewKeys(entries).Find(strings.TrimSpace(key), time.Now())
+	_, _, ok := access.NewAPIKeys(entries).Find(strings.TrimSpace(key), time.Now())
 	return ok
 }
 

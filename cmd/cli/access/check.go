@@ -10,7 +10,6 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/server/access/policy"
-	"triton/server/access/right"
 )
 
 func checkCommand(p process.Process) *cobra.Command {
@@ -46,15 +45,15 @@ exit code is 1 for mistakes, and for an action that is denied.`,
 		names := strings.Split(who, ",")
 		principal := policy.NewPrincipal(names[0], names[1:]...)
 		if action == "" {
-			for _, a := range right.All() {
+			for _, a := range policy.AllActions() {
 				fmt.Fprintf(p.Stdout, "%-14s %s\n", a, extent(rules, principal, a, model, version))
 			}
 			return nil
 		}
-		a, known := right.Parse(action)
+		a, known := policy.ParseAction(action)
 		switch {
 		case !known:
-			return process.UsageError("--action: unknown action %q: known are %v", action, right.All())
+			return process.UsageError("--action: unknown action %q: known are %v", action, policy.AllActions())
 		case !rules.Allows(principal, a, model, version):
 			return failure("%s may not %s %s", who, a, model)
 		}
@@ -64,7 +63,7 @@ exit code is 1 for mistakes, and for an action that is denied.`,
 }
 
 // extent says how far a right goes.
-func extent(rules *policy.Policy, who *policy.Principal, a right.Action, model, version string) string {
+func extent(rules *policy.Policy, who *policy.Principal, a policy.Action, model, version string) string {
 	switch {
 	case rules.AllowsAll(who, a):
 		return "yes"

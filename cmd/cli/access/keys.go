@@ -13,7 +13,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
-	"triton/server/access/apikey"
+	"triton/server/access"
 )
 
 func addCommand(p process.Process) *cobra.Command {
@@ -40,11 +40,11 @@ a second. In an access policy the owner is key:OWNER.`,
 		if valid > 0 {
 			expires = now.Add(valid)
 		}
-		key, entry, err := apikey.New(args[0], now, expires)
+		key, entry, err := access.NewAPIKey(args[0], now, expires)
 		if err != nil {
 			return process.UsageError("%w", err)
 		}
-		if err := change(file, func(all []apikey.Entry) ([]apikey.Entry, error) { return append(all, entry), nil }); err != nil {
+		if err := change(file, func(all []access.APIKey) ([]access.APIKey, error) { return append(all, entry), nil }); err != nil {
 			return err
 		}
 		fmt.Fprintln(p.Stdout, key)
@@ -93,7 +93,7 @@ func revokeCommand(p process.Process) *cobra.Command {
 			return err
 		}
 		n := 0
-		err := change(file, func(all []apikey.Entry) (kept []apikey.Entry, err error) {
+		err := change(file, func(all []access.APIKey) (kept []access.APIKey, err error) {
 			for _, e := range all {
 				if e.Owner == args[0] || e.ID() == args[0] {
 					n++
@@ -114,12 +114,12 @@ func revokeCommand(p process.Process) *cobra.Command {
 	})
 }
 
-func read(file string) ([]apikey.Entry, error) {
+func read(file string) ([]access.APIKey, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, failure("API keys: %w", err)
 	}
-	entries, err := apikey.Parse(text)
+	entries, err := access.ParseAPIKeys(text)
 	if err != nil {
 		return nil, failure("%s: %w", file, err)
 	}
@@ -132,7 +132,7 @@ const fileMode = 0o640
 // change replaces a file as a whole, so that a server never reads half of it. The new file has
 // the rights and the owner of the earlier one, so that the server can read it. Two changes at a
 // time happen one after the other.
-func change(file string, edit func([]apikey.Entry) ([]apikey.Entry, error)) (err error) {
+func change(file string, edit func([]access.APIKey) ([]access.APIKey, error)) (err error) {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target
 	}
@@ -156,7 +156,7 @@ func change(file string, edit func([]apikey.Entry) ([]apikey.Entry, error)) (err
 	if err != nil {
 		return failure("API keys: %w", err)
 	}
-	_, err = next.Write(apikey.Format(entries))
+	_, err = next.Write(access.FormatAPIKeys(entries))
 	mode := fs.FileMode(fileMode)
 	if missing == nil {
 		mode = earlier.Mode().Perm()

@@ -13,24 +13,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/access"
-	"triton/server/access/apikey"
-	"triton/server/access/right"
+	"triton/server/access/policy"
 )
 
 // New returns a guard with rules, the key of each owner, and the file of the guard's audit log.
 func New(t *testing.T, rules string, owners ...string) (g *access.Guard, keys map[string]string, audit string) {
 	t.Helper()
 	dir, keys := t.TempDir(), map[string]string{}
-	var entries []apikey.Entry
+	var entries []access.APIKey
 	for _, owner := range owners {
-		key, e, err := apikey.New(owner, time.Now(), time.Time{})
+		key, e, err := access.NewAPIKey(owner, time.Now(), time.Time{})
 		require.NoError(t, err)
 		keys[owner], entries = key, append(entries, e)
 	}
 	o := access.Options{Policy: filepath.Join(dir, "policy"), Keys: filepath.Join(dir, "keys")}
 	o.Audit.File = filepath.Join(dir, "audit")
 	require.NoError(t, os.WriteFile(o.Policy, []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(o.Keys, apikey.Format(entries), 0o600))
+	require.NoError(t, os.WriteFile(o.Keys, access.FormatAPIKeys(entries), 0o600))
 	g, err := access.New(o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = g.Close() })
@@ -44,7 +43,7 @@ func EachRight(t *testing.T, model string) (g *access.Guard, keys map[string]str
 	var rules strings.Builder
 	rules.WriteString("rules:\n- {who: ['key:all'], allow: ['*'], models: ['*']}\n")
 	owners := []string{"all", "none"}
-	for _, a := range right.All() {
+	for _, a := range policy.AllActions() {
 		models := ""
 		if a.OfModel() {
 			models = fmt.Sprintf(", models: [%s]", model)

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"triton/server/access/right"
 )
 
 // maxFile bounds a file of rules, in bytes.
@@ -17,7 +15,7 @@ const maxFile = 1 << 20
 const groupPrefix = "group:"
 
 // openable are the actions that may need no identity.
-var openable = []right.Action{right.Health, right.Ready, right.Metrics}
+var openable = []Action{ActionHealth, ActionReady, ActionMetrics}
 
 // Parse reads rules in YAML. The error lists all mistakes with their lines.
 func Parse(text []byte) (*Policy, error) {
@@ -28,7 +26,7 @@ func Parse(text []byte) (*Policy, error) {
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	p := &parser{policy: &Policy{open: right.Set(0).Add(right.Health), groups: map[string][]string{}}}
+	p := &parser{policy: &Policy{open: Actions(0).Add(ActionHealth), groups: map[string][]string{}}}
 	if len(doc.Content) == 0 {
 		return nil, errors.New("line 1: the file is empty: it needs rules; \"rules: []\" denies everything but health")
 	}
@@ -128,7 +126,7 @@ func (p *parser) rules(n, rules *yaml.Node) {
 func (p *parser) open(n *yaml.Node) {
 	p.policy.open = 0
 	for _, item := range p.items(n, "open") {
-		a, _ := right.Parse(item.Value)
+		a, _ := ParseAction(item.Value)
 		if !slices.Contains(openable, a) {
 			p.bad(item, "%q cannot be open: only health, ready and metrics can; give a right to \"anonymous\" instead", item.Value)
 			continue
@@ -199,17 +197,17 @@ func (p *parser) rule(n *yaml.Node) {
 func (p *parser) allow(r *rule, n, allow, models *yaml.Node) {
 	ofModels := false
 	for _, item := range p.items(allow, "allow") {
-		a, known := right.Parse(item.Value)
+		a, known := ParseAction(item.Value)
 		switch {
 		case item.Value == "*":
 			ofModels = true
-			for _, a := range right.All() {
+			for _, a := range AllActions() {
 				if a.OfModel() || r.all {
 					r.allow = r.allow.Add(a)
 				}
 			}
 		case !known:
-			p.bad(item, "unknown action %q: known are %v and *", item.Value, right.All())
+			p.bad(item, "unknown action %q: known are %v and *", item.Value, AllActions())
 		case !a.OfModel() && models != nil && !r.all:
 			p.bad(item, "%s concerns the whole server, not single models: grant it in a rule without models", a)
 		default:

@@ -1,17 +1,16 @@
-// Package policy decides what principals may do, and how much: it reads a file of rules and answers
-// whether one of them grants an action on a model, and which limit concerns a request. What no rule
-// grants is denied.
+// Package policy decides what principals may do, and how much: it names the actions that calls are,
+// reads a file of rules, answers whether one of them grants an action on a model and which limit
+// concerns a request, and counts what callers use of their quotas. What no rule grants is denied. It
+// knows nothing of protocols.
 package policy
 
 import (
 	"strings"
-
-	"triton/server/access/right"
 )
 
 // Policy is a checked set of rules. It does not change.
 type Policy struct {
-	open   right.Set
+	open   Actions
 	groups map[string][]string
 	rules  []rule
 	limits []*Limit
@@ -20,7 +19,7 @@ type Policy struct {
 // rule grants actions on models to principals.
 type rule struct {
 	who    []string
-	allow  right.Set
+	allow  Actions
 	models []pattern
 	all    bool // one of the models is "*": the rule grants actions on the server too
 }
@@ -29,20 +28,20 @@ type rule struct {
 // proven identity may do everything, others only ask for the server's health.
 func Authenticated() *Policy {
 	r := rule{who: []string{"authenticated"}, models: []pattern{{name: "*"}}, all: true}
-	for _, a := range right.All() {
+	for _, a := range AllActions() {
 		r.allow = r.allow.Add(a)
 	}
-	return &Policy{open: right.Set(0).Add(right.Health), rules: []rule{r}}
+	return &Policy{open: Actions(0).Add(ActionHealth), rules: []rule{r}}
 }
 
 // Open reports whether an action needs no right and no identity.
-func (p *Policy) Open(a right.Action) bool { return p.open.Has(a) }
+func (p *Policy) Open(a Action) bool { return p.open.Has(a) }
 
 // granted is what a policy grants to a principal: the rules that concern it.
 type granted struct {
 	by    *Policy
-	some  right.Set // for at least one model, or for the server
-	all   right.Set // without regard to the model
+	some  Actions // for at least one model, or for the server
+	all   Actions // without regard to the model
 	rules []*rule
 	// limits are those that concern the principal, in the order of the file.
 	limits []*Limit
@@ -51,7 +50,7 @@ type granted struct {
 // Allows reports whether a principal may do an action with a version of a model. An empty
 // version is the server's choice. An empty model asks whether the principal may do the action
 // with any model at all; actions that do not concern models have none.
-func (p *Policy) Allows(who *Principal, a right.Action, model, version string) bool {
+func (p *Policy) Allows(who *Principal, a Action, model, version string) bool {
 	if p.Open(a) {
 		return true
 	}
@@ -71,7 +70,7 @@ func (p *Policy) Allows(who *Principal, a right.Action, model, version string) b
 }
 
 // AllowsAll reports whether a principal may do an action with every model.
-func (p *Policy) AllowsAll(who *Principal, a right.Action) bool {
+func (p *Policy) AllowsAll(who *Principal, a Action) bool {
 	return p.Open(a) || p.granted(who).all.Has(a)
 }
 

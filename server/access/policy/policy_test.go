@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"triton/server/access/right"
 )
 
 const rules = `
@@ -39,49 +37,49 @@ func TestAllows(t *testing.T) {
 	loader, web := NewPrincipal("cert:loader"), NewPrincipal("spiffe://example.org/ns/ops/web", "cert:x")
 	for _, c := range []struct {
 		who            *Principal
-		do             right.Action
+		do             Action
 		model, version string
 		want           bool
 	}{
-		{anon, right.Health, "", "", true},
-		{anon, right.Ready, "a-1", "", false},
-		{anon, right.Infer, "a-1", "", false},
-		{anon, right.Statistics, "a-1", "", false},
-		{anon, right.Metrics, "", "", true},
-		{root, right.Settings, "", "", true},
-		{root, right.Infer, "anything", "9", true},
-		{root, right.None, "", "", false},
-		{web, right.State, "", "", true},
-		{a, right.Infer, "a-1", "", true},
-		{a, right.Infer, "a-", "", true},
-		{a, right.Infer, "xa-1", "", false},
-		{a, right.Infer, "b", "2", true},
-		{a, right.Infer, "b", "", false}, // the server might choose another version
-		{a, right.Infer, "b", "1", false},
-		{a, right.Infer, "b", "22", false},
-		{a, right.Infer, "", "", true}, // with some model
-		{a, right.Load, "a-1", "", false},
-		{a, right.Load, "", "", false},
-		{a, right.Metrics, "", "", false},
-		{a, right.SharedMemory, "", "", false},
-		{a, right.Statistics, "a-1", "", true},
-		{token, right.Infer, "a-1", "", true},
-		{loader, right.Load, "a-1", "", true},
-		{loader, right.Load, "a-2", "", false},
-		{loader, right.Settings, "", "", false}, // all actions with one model are none with the server
-		{loader, right.SharedMemory, "", "", false},
-		{loader, right.Traffic, "", "", false},
+		{anon, ActionHealth, "", "", true},
+		{anon, ActionReady, "a-1", "", false},
+		{anon, ActionInfer, "a-1", "", false},
+		{anon, ActionStatistics, "a-1", "", false},
+		{anon, ActionMetrics, "", "", true},
+		{root, ActionSettings, "", "", true},
+		{root, ActionInfer, "anything", "9", true},
+		{root, ActionNone, "", "", false},
+		{web, ActionState, "", "", true},
+		{a, ActionInfer, "a-1", "", true},
+		{a, ActionInfer, "a-", "", true},
+		{a, ActionInfer, "xa-1", "", false},
+		{a, ActionInfer, "b", "2", true},
+		{a, ActionInfer, "b", "", false}, // the server might choose another version
+		{a, ActionInfer, "b", "1", false},
+		{a, ActionInfer, "b", "22", false},
+		{a, ActionInfer, "", "", true}, // with some model
+		{a, ActionLoad, "a-1", "", false},
+		{a, ActionLoad, "", "", false},
+		{a, ActionMetrics, "", "", false},
+		{a, ActionSharedMemory, "", "", false},
+		{a, ActionStatistics, "a-1", "", true},
+		{token, ActionInfer, "a-1", "", true},
+		{loader, ActionLoad, "a-1", "", true},
+		{loader, ActionLoad, "a-2", "", false},
+		{loader, ActionSettings, "", "", false}, // all actions with one model are none with the server
+		{loader, ActionSharedMemory, "", "", false},
+		{loader, ActionTraffic, "", "", false},
 	} {
 		require.Equal(t, c.want, p.Allows(c.who, c.do, c.model, c.version), "%s %s %s:%s", c.who.Name, c.do, c.model, c.version)
 	}
-	require.True(t, p.AllowsAll(root, right.Index))
-	require.False(t, p.AllowsAll(a, right.Infer))
+	require.True(t, p.AllowsAll(root, ActionIndex))
+	require.False(t, p.AllowsAll(a, ActionInfer))
 	// The rights that a principal remembers are those of the policy that is asked.
 	none, err := Parse([]byte("open: []\nrules: []"))
 	require.NoError(t, err)
-	require.False(t, none.Allows(root, right.Infer, "a-1", ""))
-	require.False(t, none.Allows(anon, right.Health, "", ""))
-	require.True(t, p.Allows(root, right.Infer, "a-1", ""))
+	require.False(t, none.Allows(root, ActionInfer, "a-1", ""))
+	require.False(t, none.Allows(anon, ActionHealth, "", ""))
+	require.True(t, p.Allows(root, ActionInfer, "a-1", ""))
 }
 
 // TestNoProofSpeaksForAnother: what proves an identity cannot claim the name of another kind.
@@ -90,7 +88,7 @@ func TestNoProofSpeaksForAnother(t *testing.T) {
 	p, err := Parse([]byte(rules))
 	require.NoError(t, err)
 	for _, name := range []string{"jwt:key:root", "cert:uid:0", "dns:key:root", "jwt:group:ops", "cert:authenticated", "jwt:*", "uid:00", "jwt:spiffe://example.org/ns/ops/x"} {
-		require.False(t, p.Allows(NewPrincipal(name), right.Load, "m", ""), name)
+		require.False(t, p.Allows(NewPrincipal(name), ActionLoad, "m", ""), name)
 	}
 }
 
@@ -172,13 +170,13 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		who := NewPrincipal("key:x")
-		for _, a := range right.All() {
+		for _, a := range AllActions() {
 			all, some := p.AllowsAll(who, a), p.Allows(who, a, "", "")
 			if all && !some || p.Allows(who, a, "m", "1") && !some {
 				t.Fatalf("%s: all %v, some %v", a, all, some)
 			}
 		}
-		if p.Allows(who, right.None, "", "") {
+		if p.Allows(who, ActionNone, "", "") {
 			t.Fatal("somebody may do what is no action")
 		}
 	})
@@ -190,7 +188,7 @@ func BenchmarkAllows(b *testing.B) {
 	who := NewPrincipal("key:team-a")
 	b.ReportAllocs()
 	for b.Loop() {
-		if !p.Allows(who, right.Infer, "a-model", "") {
+		if !p.Allows(who, ActionInfer, "a-model", "") {
 			b.Fatal()
 		}
 	}

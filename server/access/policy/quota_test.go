@@ -1,4 +1,4 @@
-package quota_test
+package policy_test
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 
 	"triton/pkg/invariant"
 	"triton/server/access/policy"
-	"triton/server/access/quota"
 	"triton/server/infer"
 )
 
@@ -25,11 +24,11 @@ func (c *clock) add(d time.Duration) { c.now = c.now.Add(d) }
 func (c *clock) read() time.Time { return c.now }
 
 // table returns a table with the limits of a file, and a function that finds the limit of a caller.
-func table(t testing.TB, c *clock, limits string) (*quota.Table, *policy.Policy) {
+func table(t testing.TB, c *clock, limits string) (*policy.Accounts, *policy.Policy) {
 	t.Helper()
 	p, err := policy.Parse([]byte("rules: []\nlimits:\n" + limits))
 	require.NoError(t, err)
-	q := quota.New(c.read)
+	q := policy.NewAccounts(c.read)
 	q.Use(p)
 	return q, p
 }
@@ -39,7 +38,7 @@ func TestRequestsPerSecond(t *testing.T) {
 	c := newClock()
 	q, p := table(t, c, "- {who: ['*'], requests_per_second: 10, burst: 500ms}")
 	a, b := policy.NewPrincipal("key:a"), policy.NewPrincipal("key:b")
-	take := func(who *policy.Principal) quota.Refusal {
+	take := func(who *policy.Principal) policy.Refusal {
 		lease, r := q.Take(p.Limit(who, "m", ""), who, 0)
 		lease.Release()
 		return r
@@ -48,7 +47,7 @@ func TestRequestsPerSecond(t *testing.T) {
 		require.Zero(t, take(a))
 	}
 	r := take(a)
-	require.Equal(t, quota.Requests, r.Quota)
+	require.Equal(t, policy.QuotaRequests, r.Quota)
 	require.Equal(t, 100*time.Millisecond, r.Wait)
 	require.Zero(t, take(b), "each caller has its own")
 	c.add(r.Wait - 1)
@@ -58,11 +57,11 @@ func TestRequestsPerSecond(t *testing.T) {
 	require.NotZero(t, take(a))
 	c.add(time.Hour)
 	n := 0
-	for take(a).Quota == quota.None {
+	for take(a).Quota == policy.QuotaNone {
 		n++
 	}
 	require.Equal(t, 5, n, "nothing is saved up beyond the burst")
-	require.Equal(t, []quota.Refused{{Principal: "key:a", Quota: quota.Requests, N: 4}}, q.Refused())
+	require.Equal(t, []policy.Refused{{Principal: "key:a", Quota: policy.QuotaRequests, N: 4}}, q.Refused())
 }
 
 // TestRate: over a long time a caller that asks too often gets its rate and the burst, whatever the times.
@@ -79,7 +78,7 @@ func TestRate(t *testing.T) {
 		for c.now.Sub(begin) < time.Minute {
 			c.add(time.Duration(rng.Int64N(int64(10 * time.Millisecond))))
 			lease, r := q.Take(p.Limit(who, "m", ""), who, 0)
-			if r.Quota != quota.None {
+			if r.Quota != policy.QuotaNone {
 				continue
 			}
 			n := 1 + rng.IntN(9)
@@ -113,7 +112,7 @@ func TestDebt(t *testing.T) {
 	require.Zero(t, r)
 	lease.Charge(1, 2000)
 	_, r = q.Take(l, who, 0)
-	require.Equal(t, quota.Bytes, r.Quota)
+	require.Equal(t, policy.QuotaBytes, r.Quota)
 	lease.Charge(1, 1<<62)
 	for range 100 {
 		lease.Charge(1, 1<<62)
@@ -133,7 +132,7 @@ func TestConcurrent(t *testing.T) {
 	require.Zero(t, r)
 	require.Same(t, first.Caller(), second.Caller(), "they share the limit")
 	_, r = q.Take(p.Limit(a, "m", ""), a, 0)
-	require.Equal(t, quota.Concurrent, r.Quota)
+	require.Equal(t, policy.QuotaConcurrent, r.Quota)
 	require.Positive(t, r.Wait)
 	first.Release()
 	_, r = q.Take(p.Limit(a, "m", ""), a, 0)
@@ -142,7 +141,7 @@ func TestConcurrent(t *testing.T) {
 	require.Zero(t, r)
 	require.Equal(t, infer.Caller{Weight: 3, Class: infer.Bulk}, *third.Caller())
 	require.Equal(t, "key:*", q.Refused()[0].Principal)
-	var none quota.Lease
+	var none policy.Lease
 	none.Charge(1, 1)
 	none.Release()
 	require.Nil(t, none.Caller())
@@ -163,9 +162,9 @@ func TestUse(t *testing.T) {
 	require.NoError(t, err)
 	q.Use(next)
 	_, r = q.Take(next.Limit(a, "m", ""), a, 0)
-	require.Equal(t, quota.Requests, r.Quota)
+	require.Equal(t, policy.QuotaRequests, r.Quota)
 	_, r = q.Take(next.Limit(b, "m", ""), b, 0)
-	require.Equal(t, quota.Concurrent, r.Quota)
+	require.Equal(t, policy.QuotaConcurrent, r.Quota)
 	open.Release()
 	_, r = q.Take(next.Limit(b, "m", ""), b, 0)
 	require.Zero(t, r)
@@ -185,7 +184,7 @@ func TestManyCallers(t *testing.T) {
 	c := newClock()
 	q, p := table(t, c, "- {who: ['*'], requests_per_second: 1}")
 	l := p.Limit(policy.NewPrincipal("key:x"), "m", "")
-	take := func(i int) quota.Refusal {
+	take := func(i int) policy.Refusal {
 		who := policy.NewPrincipal(fmt.Sprintf("jwt:%d", i))
 		lease, r := q.Take(l, who, 0)
 		lease.Release()
@@ -198,7 +197,7 @@ func TestManyCallers(t *testing.T) {
 	require.Less(t, q.Len(), 3000)
 	refused := 0
 	for i := range 70_000 {
-		if take(i).Quota != quota.None {
+		if take(i).Quota != policy.QuotaNone {
 			refused++
 		}
 	}
@@ -214,7 +213,7 @@ func TestHeaders(t *testing.T) {
 	who := policy.NewPrincipal("key:a")
 	l := p.Limit(who, "m", "")
 	require.Equal(t, `"requests";q=20;w=2, "rows";q=10;w=2, "bytes";q=200;qu="content-bytes";w=2, "concurrent";q=3;qu="concurrent-requests"`,
-		string(quota.AppendPolicy(nil, l)))
+		string(policy.AppendRateLimitPolicy(nil, l)))
 	lease, _ := q.Take(l, who, 150)
 	lease.Charge(2, 0)
 	require.Equal(t, `x"requests";r=19;t=1, "rows";r=8;t=1, "bytes";r=50;t=2, "concurrent";r=2`, string(lease.AppendState([]byte("x"))))
@@ -227,7 +226,7 @@ func TestHeaders(t *testing.T) {
 func TestPolicyOfLowRate(t *testing.T) {
 	t.Parallel()
 	_, p := table(t, newClock(), "- {who: ['*'], requests_per_second: 0.1, burst: 2s}")
-	require.Equal(t, `"requests";q=1;w=10`, string(quota.AppendPolicy(nil, p.Limit(policy.NewPrincipal("key:a"), "m", ""))))
+	require.Equal(t, `"requests";q=1;w=10`, string(policy.AppendRateLimitPolicy(nil, p.Limit(policy.NewPrincipal("key:a"), "m", ""))))
 }
 
 // Refusals become rows of one metric: no two may have the same labels, in an order that stays.
@@ -246,10 +245,10 @@ func TestRefusedLabels(t *testing.T) {
 			}
 		}
 	}
-	var want []quota.Refused
-	for _, of := range []quota.Refused{{Principal: "jwt:a", N: 1}, {Principal: "jwt:b?", N: 2}} {
+	var want []policy.Refused
+	for _, of := range []policy.Refused{{Principal: "jwt:a", N: 1}, {Principal: "jwt:b?", N: 2}} {
 		for _, class := range []infer.Class{infer.Standard, infer.Interactive, infer.Bulk} {
-			of.Class, of.Quota = class, quota.Concurrent
+			of.Class, of.Quota = class, policy.QuotaConcurrent
 			want = append(want, of)
 		}
 	}
@@ -259,7 +258,7 @@ func TestRefusedLabels(t *testing.T) {
 // TestRace lets callers ask, end and change the policy at the same time.
 func TestRace(t *testing.T) {
 	t.Parallel()
-	q := quota.New(time.Now)
+	q := policy.NewAccounts(time.Now)
 	var policies []*policy.Policy
 	for _, limits := range []string{"- {who: ['*'], concurrent_requests: 2, rows_per_second: 1e9}", "- {who: ['*'], concurrent_requests: 3}"} {
 		p, err := policy.Parse([]byte("rules: []\nlimits:\n" + limits))

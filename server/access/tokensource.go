@@ -1,4 +1,4 @@
-package token
+package access
 
 import (
 	"bytes"
@@ -28,13 +28,13 @@ const (
 	fetchTimeout = 10 * time.Second
 )
 
-// source keeps the keys of a file or a URL.
-type source struct {
+// keySource keeps the keys of a file or a URL.
+type keySource struct {
 	where  string
 	remote bool
 	client *http.Client
 	now    func() time.Time
-	keys   atomic.Pointer[set]
+	keys   atomic.Pointer[keySet]
 	flight singleflight.Group
 	life   context.Context // of fetches that tokens cause
 	end    context.CancelFunc
@@ -47,8 +47,8 @@ type source struct {
 	failures atomic.Int64
 }
 
-func newSource(where string, client *http.Client, now func() time.Time) (*source, error) {
-	s := &source{where: where, client: client, now: now}
+func newKeySource(where string, client *http.Client, now func() time.Time) (*keySource, error) {
+	s := &keySource{where: where, client: client, now: now}
 	s.life, s.end = context.WithCancel(context.Background())
 	u, err := url.Parse(where)
 	if err != nil || u.Scheme == "" || len(u.Scheme) == 1 { // C: is a drive
@@ -81,7 +81,7 @@ func loopback(host string) bool {
 
 // unknown is called for a key that is not in the set. It fetches the set again unless that was
 // done shortly before. Callers that wait for the same fetch share it.
-func (s *source) unknown(ctx context.Context) {
+func (s *keySource) unknown(ctx context.Context) {
 	if !s.remote {
 		return
 	}
@@ -101,7 +101,7 @@ func (s *source) unknown(ctx context.Context) {
 }
 
 // refresh loads the keys if they may have changed.
-func (s *source) refresh(ctx context.Context) error {
+func (s *keySource) refresh(ctx context.Context) error {
 	now := s.now()
 	s.mu.Lock()
 	due := now.Sub(s.mu.tried) >= refreshPause && now.Sub(s.mu.fetched) >= refreshAge
@@ -124,15 +124,15 @@ func (s *source) refresh(ctx context.Context) error {
 }
 
 // load reads the keys. If that fails the earlier keys stay.
-func (s *source) load(ctx context.Context) error {
+func (s *keySource) load(ctx context.Context) error {
 	now := s.now()
 	s.mu.Lock()
 	s.mu.tried = now
 	s.mu.Unlock()
 	text, err := s.read(ctx)
-	var keys set
+	var keys keySet
 	if err == nil {
-		keys, err = parseSet(text)
+		keys, err = parseKeySet(text)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *source) load(ctx context.Context) error {
 	return nil
 }
 
-func (s *source) read(ctx context.Context) (text []byte, err error) {
+func (s *keySource) read(ctx context.Context) (text []byte, err error) {
 	if !s.remote {
 		info, err := os.Stat(s.where)
 		if err != nil {

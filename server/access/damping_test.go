@@ -1,4 +1,4 @@
-package damping
+package access
 
 import (
 	"net/netip"
@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDamping(t *testing.T) {
+func TestFailuresWait(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	bad, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
-	d := New(3)
+	d := newDamping(3)
 	for range 3 {
 		d.Failed(bad, now)
 		require.Zero(t, d.Wait(bad, now))
@@ -28,15 +28,15 @@ func TestDamping(t *testing.T) {
 	require.Equal(t, time.Minute, d.Wait(netip.MustParseAddr("::ffff:192.0.2.1"), now), "the same address in IPv6")
 	require.Zero(t, d.Wait(other, now), "others do not wait")
 	require.Zero(t, d.Wait(bad, now.Add(time.Minute)))
-	d.Failed(bad, now.Add(forget+time.Second))
-	require.Zero(t, d.Wait(bad, now.Add(forget+time.Second)), "old failures are forgotten")
+	d.Failed(bad, now.Add(forgetFailures+time.Second))
+	require.Zero(t, d.Wait(bad, now.Add(forgetFailures+time.Second)), "old failures are forgotten")
 	require.Zero(t, d.Wait(netip.Addr{}, now))
 }
 
-// TestNetworks: a host has all addresses of its network in IPv6.
-func TestNetworks(t *testing.T) {
+// TestDampingOfNetworks: a host has all addresses of its network in IPv6.
+func TestDampingOfNetworks(t *testing.T) {
 	t.Parallel()
-	now, d := time.Unix(1e9, 0), New(1)
+	now, d := time.Unix(1e9, 0), newDamping(1)
 	for i := range 4 {
 		a := netip.MustParseAddr("2001:db8::").As16()
 		a[15] = byte(i)
@@ -49,7 +49,7 @@ func TestNetworks(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	now, d := time.Unix(1e9, 0), New(1)
+	now, d := time.Unix(1e9, 0), newDamping(1)
 	for i := range 3 * maxSources {
 		d.Failed(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now.Add(time.Duration(i)))
 	}
@@ -58,7 +58,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestOff(t *testing.T) {
 	t.Parallel()
-	d, a := New(0), netip.MustParseAddr("192.0.2.1")
+	d, a := newDamping(0), netip.MustParseAddr("192.0.2.1")
 	for range 100 {
 		d.Failed(a, time.Now())
 	}

@@ -1,7 +1,8 @@
-// Package apikey makes API keys and finds their owners. A file holds a hash of each key, never
-// the key. Keys are random and long, so that a plain SHA-256 suffices: there is nothing to
+// API keys are made here, and their file is read and written: it holds a hash of each key, never the
+// key. Keys are random and long, so that a plain SHA-256 suffices: there is nothing to
 // guess that a slow hash would protect.
-package apikey
+
+package access
 
 import (
 	"bufio"
@@ -17,17 +18,17 @@ import (
 )
 
 const (
-	// prefix lets scanners of source code recognize a key that was published by mistake.
-	prefix   = "triton_"
-	scheme   = "sha256:"
-	maxFile  = 16 << 20
-	keyBytes = 32
-	// Length is the length of each key.
-	Length = len(prefix) + 43
+	// apiKeyPrefix lets scanners of source code recognize a key that was published by mistake.
+	apiKeyPrefix = "triton_"
+	apiKeyScheme = "sha256:"
+	maxKeyFile   = 16 << 20
+	apiKeyBytes  = 32
+	// apiKeyLength is the length of each key.
+	apiKeyLength = len(apiKeyPrefix) + 43
 )
 
-// Entry is one key in a file.
-type Entry struct {
+// APIKey is one key in a file.
+type APIKey struct {
 	Owner   string
 	Created time.Time
 	Expires time.Time // zero: never
@@ -35,20 +36,20 @@ type Entry struct {
 }
 
 // ID returns a name of the key that is no secret.
-func (e *Entry) ID() string { return hex.EncodeToString(e.hash[:4]) }
+func (e *APIKey) ID() string { return hex.EncodeToString(e.hash[:4]) }
 
 // expired reports whether the key has ended.
-func (e *Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
+func (e *APIKey) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
 
-// New makes a key. Only its entry is to be kept.
-func New(owner string, created, expires time.Time) (key string, e Entry, err error) {
+// NewAPIKey makes a key. Only its entry is to be kept.
+func NewAPIKey(owner string, created, expires time.Time) (key string, e APIKey, err error) {
 	if err := checkOwner(owner); err != nil {
-		return "", Entry{}, err
+		return "", APIKey{}, err
 	}
-	var b [keyBytes]byte
+	var b [apiKeyBytes]byte
 	_, _ = rand.Read(b[:]) // never fails
-	key = prefix + base64.RawURLEncoding.EncodeToString(b[:])
-	return key, Entry{Owner: owner, Created: created.UTC().Truncate(time.Second), Expires: expires.UTC().Truncate(time.Second), hash: sha256.Sum256([]byte(key))}, nil
+	key = apiKeyPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+	return key, APIKey{Owner: owner, Created: created.UTC().Truncate(time.Second), Expires: expires.UTC().Truncate(time.Second), hash: sha256.Sum256([]byte(key))}, nil
 }
 
 func checkOwner(owner string) error {
@@ -63,13 +64,13 @@ func checkOwner(owner string) error {
 	return nil
 }
 
-// Parse reads a file of keys: a line "<owner> sha256:<hash> created=<time> [expires=<time>]" for
+// ParseAPIKeys reads a file of keys: a line "<owner> sha256:<hash> created=<time> [expires=<time>]" for
 // each key, and comments after #. The error lists all mistakes with their lines.
-func Parse(text []byte) ([]Entry, error) {
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("has %d bytes, may have %d", len(text), maxFile)
+func ParseAPIKeys(text []byte) ([]APIKey, error) {
+	if len(text) > maxKeyFile {
+		return nil, fmt.Errorf("has %d bytes, may have %d", len(text), maxKeyFile)
 	}
-	var entries []Entry
+	var entries []APIKey
 	var errs []error
 	seen := map[[sha256.Size]byte]int{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -99,14 +100,14 @@ func Parse(text []byte) ([]Entry, error) {
 }
 
 // parseEntry reads a line. Its errors do not quote the line: somebody may have put a key there.
-func parseEntry(fields []string) (e Entry, err error) {
+func parseEntry(fields []string) (e APIKey, err error) {
 	if len(fields) < 2 {
 		return e, errors.New("expected <owner> sha256:<hash>")
 	}
 	if e.Owner = fields[0]; checkOwner(e.Owner) != nil {
 		return e, errors.New("the first word is no owner")
 	}
-	digits, ok := strings.CutPrefix(fields[1], scheme)
+	digits, ok := strings.CutPrefix(fields[1], apiKeyScheme)
 	hash, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(hash) != sha256.Size {
 		return e, errors.New("the second word is not sha256: and 64 hexadecimal digits")
@@ -129,12 +130,12 @@ func parseEntry(fields []string) (e Entry, err error) {
 	return e, nil
 }
 
-// Format returns the file of the entries.
-func Format(entries []Entry) []byte {
+// FormatAPIKeys returns the file of the entries.
+func FormatAPIKeys(entries []APIKey) []byte {
 	b := []byte("# API keys. Each line has an owner and the SHA-256 of a key; the key itself is kept nowhere.\n")
 	for i := range entries {
 		e := &entries[i]
-		b = fmt.Appendf(b, "%s %s%x", e.Owner, scheme, e.hash)
+		b = fmt.Appendf(b, "%s %s%x", e.Owner, apiKeyScheme, e.hash)
 		for _, t := range []struct {
 			name string
 			at   time.Time

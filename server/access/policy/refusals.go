@@ -1,4 +1,4 @@
-package quota
+package policy
 
 import (
 	"cmp"
@@ -45,7 +45,7 @@ func (c *refusals) count(a *account, q Quota) {
 }
 
 // Refused returns the counts since the start.
-func (t *Table) Refused() []Refused {
+func (t *Accounts) Refused() []Refused {
 	c := &t.refusals
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,4 @@
-// Package damping slows down callers that present wrong credentials: after some failures an
-// address has to wait, and after each further failure twice as long.
-package damping
+package access
 
 import (
 	"net/netip"
@@ -12,31 +10,31 @@ const (
 	maxSources = 4096
 	firstWait  = time.Second
 	maxWait    = time.Minute
-	// forget is how long after its last failure an address starts anew.
-	forget = 10 * time.Minute
+	// forgetFailures is how long after its last failure an address starts anew.
+	forgetFailures = 10 * time.Minute
 )
 
-// Table counts the failures of addresses. Its memory is bounded: when it is full, an old entry
+// damping counts the failures of addresses. Its memory is bounded: when it is full, an old entry
 // makes room.
-type Table struct {
+type damping struct {
 	free int // failures without a wait
 	mu   sync.Mutex
-	by   map[netip.Prefix]entry
+	by   map[netip.Prefix]failures
 }
 
-type entry struct {
+type failures struct {
 	failures int
 	last     time.Time
 	until    time.Time
 }
 
-// New returns a table that allows a number of failures before the first wait; 0: it never
+// newDamping returns a table that allows a number of failures before the first wait; 0: it never
 // makes anybody wait.
-func New(free int) *Table { return &Table{free: free, by: map[netip.Prefix]entry{}} }
+func newDamping(free int) *damping { return &damping{free: free, by: map[netip.Prefix]failures{}} }
 
-// source returns what counts as one source: an IPv4 address, or the /64 network of an IPv6
+// sourceOf returns what counts as one source: an IPv4 address, or the /64 network of an IPv6
 // address, since a host has all addresses of it.
-func source(a netip.Addr) netip.Prefix {
+func sourceOf(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 32
 	if a.Is6() {
@@ -47,26 +45,26 @@ func source(a netip.Addr) netip.Prefix {
 }
 
 // Wait returns how long an address has to wait before it may try again; 0 if it need not.
-func (t *Table) Wait(a netip.Addr, now time.Time) time.Duration {
+func (t *damping) Wait(a netip.Addr, now time.Time) time.Duration {
 	if t.free == 0 || !a.IsValid() {
 		return 0
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return max(t.by[source(a)].until.Sub(now), 0)
+	return max(t.by[sourceOf(a)].until.Sub(now), 0)
 }
 
 // Failed records a failure.
-func (t *Table) Failed(a netip.Addr, now time.Time) {
+func (t *damping) Failed(a netip.Addr, now time.Time) {
 	if t.free == 0 || !a.IsValid() {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := source(a)
+	s := sourceOf(a)
 	e, known := t.by[s]
-	if now.Sub(e.last) > forget {
-		e = entry{}
+	if now.Sub(e.last) > forgetFailures {
+		e = failures{}
 	}
 	if !known && len(t.by) >= maxSources {
 		t.evict()
@@ -80,7 +78,7 @@ func (t *Table) Failed(a netip.Addr, now time.Time) {
 }
 
 // evict removes the oldest of a few entries. Iteration begins at a random entry.
-func (t *Table) evict() {
+func (t *damping) evict() {
 	var oldest netip.Prefix
 	var at time.Time
 	n := 0
@@ -96,7 +94,7 @@ func (t *Table) evict() {
 }
 
 // Len returns the number of addresses that are remembered.
-func (t *Table) Len() int {
+func (t *damping) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.by)

@@ -1,6 +1,4 @@
-// Package identity says who the other end of a connection is: the client certificate of TLS,
-// or the process at the other end of a unix socket.
-package identity
+package access
 
 import (
 	"crypto/tls"
@@ -11,9 +9,9 @@ import (
 	"triton/server/access/policy"
 )
 
-// OfCertificate returns the principal of a verified client certificate. A SPIFFE ID names it
+// principalOfCertificate returns the principal of a verified client certificate. A SPIFFE ID names it
 // first, then the common name, then the first DNS name; the others are further names.
-func OfCertificate(c *x509.Certificate) *policy.Principal {
+func principalOfCertificate(c *x509.Certificate) *policy.Principal {
 	var names []string
 	var ids []string
 	for _, u := range c.URIs {
@@ -36,26 +34,26 @@ func OfCertificate(c *x509.Certificate) *policy.Principal {
 	return policy.NewPrincipal(names[0], names[1:]...)
 }
 
-// OfTLS returns the principal of a connection's state; nil without a verified client
+// PrincipalOfTLS returns the principal of a connection's state; nil without a verified client
 // certificate.
-func OfTLS(s *tls.ConnectionState) *policy.Principal {
+func PrincipalOfTLS(s *tls.ConnectionState) *policy.Principal {
 	if len(s.VerifiedChains) == 0 || len(s.VerifiedChains[0]) == 0 {
 		return nil
 	}
-	return OfCertificate(s.VerifiedChains[0][0])
+	return principalOfCertificate(s.VerifiedChains[0][0])
 }
 
-// Of returns the principal of a connection; nil if the connection proves none. TLS must have
+// PrincipalOf returns the principal of a connection; nil if the connection proves none. TLS must have
 // been opened.
-func Of(c net.Conn) *policy.Principal {
+func PrincipalOf(c net.Conn) *policy.Principal {
 	switch c := c.(type) {
 	case interface{ ConnectionState() tls.ConnectionState }:
 		s := c.ConnectionState()
-		return OfTLS(&s)
+		return PrincipalOfTLS(&s)
 	case *unixConn:
 		return c.peer
 	case interface{ NetConn() net.Conn }:
-		return Of(c.NetConn())
+		return PrincipalOf(c.NetConn())
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package token
+package access
 
 import (
 	"context"
@@ -26,10 +26,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // signer is a key of an issuer.
 type signer struct {
@@ -117,22 +114,22 @@ func (s *signer) sign(t testing.TB, c jwt.MapClaims, header ...any) string {
 	return text
 }
 
-func verifier(t testing.TB, set []byte, clock func() time.Time) *Verifier {
+func verifierOf(t testing.TB, set []byte, clock func() time.Time) *tokenVerifier {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "jwks")
 	require.NoError(t, os.WriteFile(file, set, 0o600))
-	v, err := New(Options{Keys: file, Issuer: "https://issuer", Audience: "triton", Leeway: time.Minute, Groups: "groups", Now: clock})
+	v, err := newTokenVerifier(TokenOptions{Keys: file, Issuer: "https://issuer", Audience: "triton", Leeway: time.Minute, Groups: "groups", Now: clock})
 	require.NoError(t, err)
 	_, err = v.Refresh(t.Context())
 	require.NoError(t, err)
 	return v
 }
 
-func at(t time.Time) func() time.Time { return func() time.Time { return t } }
+func clockAt(t time.Time) func() time.Time { return func() time.Time { return t } }
 
-func TestGood(t *testing.T) {
+func TestGoodTokens(t *testing.T) {
 	t.Parallel()
-	v := verifier(t, jwks(rsaKey(), ecKey(), edKey()), at(now))
+	v := verifierOf(t, jwks(rsaKey(), ecKey(), edKey()), clockAt(now))
 	for _, s := range []*signer{rsaKey(), ecKey(), edKey()} {
 		text := s.sign(t, claims())
 		for range 2 { // checked, then remembered
@@ -145,15 +142,15 @@ func TestGood(t *testing.T) {
 		_, _, ok := v.Known(text)
 		require.True(t, ok)
 	}
-	alone := verifier(t, jwks(ecKey()), at(now)) // a set of one key needs no ID
+	alone := verifierOf(t, jwks(ecKey()), clockAt(now)) // a set of one key needs no ID
 	_, _, err := alone.Verify(t.Context(), ecKey().sign(t, claims(), "kid", ""))
 	require.NoError(t, err)
 }
 
-// TestBad is a table of tokens that must not pass, and of what the client learns.
-func TestBad(t *testing.T) {
+// TestBadTokens is a table of tokens that must not pass, and of what the client learns.
+func TestBadTokens(t *testing.T) {
 	t.Parallel()
-	v := verifier(t, jwks(rsaKey(), ecKey(), edKey()), at(now))
+	v := verifierOf(t, jwks(rsaKey(), ecKey(), edKey()), clockAt(now))
 	public, err := x509.MarshalPKIXPublicKey(rsaKey().private.Public())
 	require.NoError(t, err)
 	shared := func(secret []byte) string {
@@ -201,7 +198,7 @@ func TestBad(t *testing.T) {
 		"no subject":           {rsaKey().sign(t, claims("sub", nil)), "the token has no valid subject"},
 		"subject a number":     {rsaKey().sign(t, claims("sub", 7)), "the token has no valid subject"},
 		"long subject":         {rsaKey().sign(t, claims("sub", strings.Repeat("x", maxName+1))), "the token has no valid subject"},
-		"long":                 {good + strings.Repeat("x", MaxLength), "the token is too long"},
+		"long":                 {good + strings.Repeat("x", maxTokenLength), "the token is too long"},
 		"empty":                {"", "the token is not valid"},
 		"two dots":             {"..", "the token is not valid"},
 		"encrypted":            {"a.b.c.d.e", "the token is not valid"},
@@ -217,13 +214,13 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestClocks allows the clocks to differ by the leeway, no more, also for tokens that are
+// TestClocksOfTokens allows the clocks to differ by the leeway, no more, also for tokens that are
 // remembered.
-func TestClocks(t *testing.T) {
+func TestClocksOfTokens(t *testing.T) {
 	t.Parallel()
 	var clock atomic.Int64
 	clock.Store(now.Unix())
-	v := verifier(t, jwks(edKey()), func() time.Time { return time.Unix(clock.Load(), 0) })
+	v := verifierOf(t, jwks(edKey()), func() time.Time { return time.Unix(clock.Load(), 0) })
 	soon := edKey().sign(t, claims("nbf", now.Add(59*time.Second).Unix()))
 	_, _, err := v.Verify(t.Context(), soon)
 	require.NoError(t, err)
@@ -237,9 +234,9 @@ func TestClocks(t *testing.T) {
 	require.EqualError(t, err, "the token has expired")
 }
 
-// TestRotation serves keys over HTTP: a new key is fetched when a token needs it, once for all
+// TestRotationOfKeys serves keys over HTTP: a new key is fetched when a token needs it, once for all
 // that wait, and not for each invented ID; the tokens of a removed key end.
-func TestRotation(t *testing.T) {
+func TestRotationOfKeys(t *testing.T) {
 	t.Parallel()
 	var fetched, clock atomic.Int64
 	var set atomic.Pointer[[]byte]
@@ -254,7 +251,7 @@ func TestRotation(t *testing.T) {
 		_, _ = w.Write(*set.Load())
 	}))
 	defer web.Close()
-	v, err := New(Options{Keys: web.URL, Issuer: "https://issuer", Audience: "triton", Leeway: time.Minute, Groups: "groups", Now: func() time.Time { return time.Unix(clock.Load(), 0) }})
+	v, err := newTokenVerifier(TokenOptions{Keys: web.URL, Issuer: "https://issuer", Audience: "triton", Leeway: time.Minute, Groups: "groups", Now: func() time.Time { return time.Unix(clock.Load(), 0) }})
 	require.NoError(t, err)
 	require.True(t, v.Remote())
 	require.False(t, v.Ready())
@@ -310,10 +307,10 @@ func TestRotation(t *testing.T) {
 	require.False(t, v.Ready())
 }
 
-// TestSameStamp: a file of keys whose time and size are those of the one before is read all the same.
-func TestSameStamp(t *testing.T) {
+// TestSameStampOfTokenKeys: a file of keys whose time and size are those of the one before is read all the same.
+func TestSameStampOfTokenKeys(t *testing.T) {
 	t.Parallel()
-	v := verifier(t, jwks(edKey()), at(now))
+	v := verifierOf(t, jwks(edKey()), clockAt(now))
 	old := edKey().sign(t, claims())
 	_, _, err := v.Verify(t.Context(), old)
 	require.NoError(t, err)
@@ -336,8 +333,8 @@ func TestSameStamp(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestSources are places of keys that are refused.
-func TestSources(t *testing.T) {
+// TestSourcesOfKeys are places of keys that are refused.
+func TestSourcesOfKeys(t *testing.T) {
 	t.Parallel()
 	for where, want := range map[string]string{
 		"http://example.org/jwks":           "must begin with https://",
@@ -346,16 +343,16 @@ func TestSources(t *testing.T) {
 		"file:///etc/passwd":                "is no file and no https URL",
 		"gopher://x/":                       "is no file and no https URL",
 	} {
-		_, err := New(Options{Keys: where, Issuer: "i", Audience: "a"})
+		_, err := newTokenVerifier(TokenOptions{Keys: where, Issuer: "i", Audience: "a"})
 		require.ErrorContains(t, err, want, where)
 		require.NotContains(t, err.Error(), "secret")
 	}
-	_, err := New(Options{Keys: "f"})
+	_, err := newTokenVerifier(TokenOptions{Keys: "f"})
 	require.ErrorContains(t, err, "need an issuer and an audience")
 }
 
-// TestHostileSources: a server of keys that redirects or sends too much is not followed.
-func TestHostileSources(t *testing.T) {
+// TestHostileSourcesOfKeys: a server of keys that redirects or sends too much is not followed.
+func TestHostileSourcesOfKeys(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -375,18 +372,18 @@ func TestHostileSources(t *testing.T) {
 	}))
 	defer web.Close()
 	for path, want := range map[string]string{"/redirect": "redirects", "/endless": "has more than", "/error": "403"} {
-		v, err := New(Options{Keys: web.URL + path, Issuer: "i", Audience: "a"})
+		v, err := newTokenVerifier(TokenOptions{Keys: web.URL + path, Issuer: "i", Audience: "a"})
 		require.NoError(t, err)
 		_, err = v.Refresh(t.Context())
 		require.ErrorContains(t, err, want)
 	}
 }
 
-func TestSets(t *testing.T) {
+func TestKeySets(t *testing.T) {
 	t.Parallel()
 	small, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // it must be refused
 	if err == nil {
-		_, err = parseSet(jwks(&signer{"s", small, nil}))
+		_, err = parseKeySet(jwks(&signer{"s", small, nil}))
 		require.ErrorContains(t, err, "1024 bits")
 	}
 	edited := func(s *signer, name, value string) []byte {
@@ -417,23 +414,23 @@ func TestSets(t *testing.T) {
 		"many":             {jwks(many...), "may have 100"},
 		"large":            {make([]byte, maxSet+1), "has more than"},
 	} {
-		_, err := parseSet(c.text)
+		_, err := parseKeySet(c.text)
 		require.ErrorContains(t, err, c.want, name)
 	}
 }
 
-// TestMemoryIsBounded: tokens that are remembered make room for others.
-func TestMemoryIsBounded(t *testing.T) {
+// TestTokensAreBounded: tokens that are remembered make room for others.
+func TestTokensAreBounded(t *testing.T) {
 	t.Parallel()
-	v := verifier(t, jwks(edKey()), at(now))
+	v := verifierOf(t, jwks(edKey()), clockAt(now))
 	for i := range maxKnown + 100 {
-		v.remember(hash(fmt.Sprint(i)), verified{})
+		v.remember(hashToken(fmt.Sprint(i)), verifiedToken{})
 	}
 	require.Len(t, v.known, maxKnown)
 }
 
 func FuzzVerify(f *testing.F) {
-	v := verifier(f, jwks(edKey()), at(now))
+	v := verifierOf(f, jwks(edKey()), clockAt(now))
 	good := edKey().sign(f, claims())
 	f.Add(good)
 	f.Add(good[:len(good)/2])
@@ -450,7 +447,7 @@ func FuzzVerify(f *testing.F) {
 func FuzzParseSet(f *testing.F) {
 	f.Add(jwks(edKey(), ecKey(), rsaKey()))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := parseSet(text)
+		keys, err := parseKeySet(text)
 		if err == nil && len(keys) == 0 {
 			t.Fatal("a set without keys")
 		}
@@ -458,7 +455,7 @@ func FuzzParseSet(f *testing.F) {
 }
 
 func BenchmarkKnown(b *testing.B) {
-	v := verifier(b, jwks(edKey()), at(now))
+	v := verifierOf(b, jwks(edKey()), clockAt(now))
 	text := edKey().sign(b, claims())
 	_, _, err := v.Verify(b.Context(), text)
 	require.NoError(b, err)
@@ -473,7 +470,7 @@ func BenchmarkKnown(b *testing.B) {
 func BenchmarkVerify(b *testing.B) {
 	for _, s := range []*signer{rsaKey(), ecKey(), edKey()} {
 		b.Run(s.id, func(b *testing.B) {
-			v := verifier(b, jwks(s), at(now))
+			v := verifierOf(b, jwks(s), clockAt(now))
 			text := s.sign(b, claims())
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,4 +1,4 @@
-package quota_test
+package policy_test
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/access/policy"
-	"triton/server/access/quota"
 	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/scheduler/simulate"
@@ -54,7 +53,7 @@ func (n load) run(t *testing.T) (p99 time.Duration, quietAnswered, noisyAnswered
 
 	c := newClock()
 	begin := c.now
-	var q *quota.Table
+	var q *policy.Accounts
 	var p *policy.Policy
 	if n.limits != "" {
 		q, p = table(t, c, n.limits)
@@ -78,7 +77,7 @@ func (n load) run(t *testing.T) (p99 time.Duration, quietAnswered, noisyAnswered
 		if q != nil {
 			c.now = begin.Add(s.at)
 			lease, r := q.Take(p.Limit(who[s.from], "m", ""), who[s.from], 100)
-			if r.Quota != quota.None {
+			if r.Quota != policy.QuotaNone {
 				continue
 			}
 			a.Caller = lease.Caller()

@@ -1,10 +1,10 @@
-// Package httpguard asks package access about HTTP requests, for all frontends that have them.
-package httpguard
+// Package access is asked here about HTTP requests, for all frontends that have them.
+
+package httpapi
 
 import (
 	"triton/pkg/tritonjson"
 	"triton/server/access"
-	"triton/server/access/identity"
 	"triton/server/http1"
 )
 
@@ -12,7 +12,7 @@ import (
 func Caller(x *http1.Exchange) access.Caller {
 	c := access.Caller{Protocol: "http", Authorization: x.Get("authorization"), Key: x.Get("x-api-key")}
 	if conn := x.Conn(); conn != nil {
-		c.Peer = identity.Of(conn)
+		c.Peer = access.PrincipalOf(conn)
 		if conn.RemoteAddr().Network() != "unix" {
 			c.Address = x.RemoteAddr()
 		}
@@ -20,7 +20,7 @@ func Caller(x *http1.Exchange) access.Caller {
 	}
 	c.Address = x.RemoteAddr()
 	if state := x.TLS(); state != nil {
-		c.Peer = identity.OfTLS(state)
+		c.Peer = access.PrincipalOfTLS(state)
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package apikey
+package access
 
 import (
 	"crypto/sha256"
@@ -8,17 +8,17 @@ import (
 	"triton/server/access/policy"
 )
 
-// Keys finds the owners of keys. It does not change.
-type Keys struct{ byHash map[[sha256.Size]byte]*owned }
+// APIKeys finds the owners of keys. It does not change.
+type APIKeys struct{ byHash map[[sha256.Size]byte]*owned }
 
 type owned struct {
-	Entry
+	APIKey
 	principal *policy.Principal
 }
 
-// NewKeys returns the keys of a file.
-func NewKeys(entries []Entry) *Keys {
-	k := &Keys{byHash: make(map[[sha256.Size]byte]*owned, len(entries))}
+// NewAPIKeys returns the keys of a file.
+func NewAPIKeys(entries []APIKey) *APIKeys {
+	k := &APIKeys{byHash: make(map[[sha256.Size]byte]*owned, len(entries))}
 	for _, e := range entries {
 		k.byHash[e.hash] = &owned{e, policy.NewPrincipal("key:" + e.Owner)}
 	}
@@ -26,15 +26,15 @@ func NewKeys(entries []Entry) *Keys {
 }
 
 // Len returns the number of keys.
-func (k *Keys) Len() int { return len(k.byHash) }
+func (k *APIKeys) Len() int { return len(k.byHash) }
 
 // Find returns the owner of a key that is known and has not expired. Its time depends on the
 // hash of the key only, which a caller cannot steer towards the hash of another.
-func (k *Keys) Find(key string, now time.Time) (who *policy.Principal, expires time.Time, ok bool) {
-	if len(key) != Length {
+func (k *APIKeys) Find(key string, now time.Time) (who *policy.Principal, expires time.Time, ok bool) {
+	if len(key) != apiKeyLength {
 		return nil, time.Time{}, false
 	}
-	var text [Length]byte
+	var text [apiKeyLength]byte
 	copy(text[:], key)
 	hash := sha256.Sum256(text[:])
 	e := k.byHash[hash]

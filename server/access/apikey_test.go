@@ -1,4 +1,4 @@
-package apikey
+package access
 
 import (
 	"fmt"
@@ -11,23 +11,23 @@ import (
 
 var at = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func TestKeys(t *testing.T) {
+func TestAPIKeys(t *testing.T) {
 	t.Parallel()
-	key, e, err := New("alice", at, time.Time{})
+	key, e, err := NewAPIKey("alice", at, time.Time{})
 	require.NoError(t, err)
-	require.Len(t, key, Length)
-	short, f, err := New("bob", at, at.Add(time.Hour))
+	require.Len(t, key, apiKeyLength)
+	short, f, err := NewAPIKey("bob", at, at.Add(time.Hour))
 	require.NoError(t, err)
 	require.NotEqual(t, key, short)
 
-	file := Format([]Entry{e, f})
+	file := FormatAPIKeys([]APIKey{e, f})
 	require.NotContains(t, string(file), key)
-	require.NotContains(t, string(file), key[len(prefix):])
-	again, err := Parse(file)
+	require.NotContains(t, string(file), key[len(apiKeyPrefix):])
+	again, err := ParseAPIKeys(file)
 	require.NoError(t, err)
-	require.Equal(t, []Entry{e, f}, again)
+	require.Equal(t, []APIKey{e, f}, again)
 
-	keys := NewKeys(again)
+	keys := NewAPIKeys(again)
 	require.Equal(t, 2, keys.Len())
 	who, expires, ok := keys.Find(key, at)
 	require.True(t, ok)
@@ -37,16 +37,16 @@ func TestKeys(t *testing.T) {
 	require.True(t, ok)
 	_, _, ok = keys.Find(short, at.Add(time.Hour))
 	require.False(t, ok, "expired")
-	for _, wrong := range []string{"", "x", key[:Length-1], key + "x", key[:Length-1] + "!", strings.ToUpper(key), fmt.Sprintf("%x", e.hash)[:Length]} {
+	for _, wrong := range []string{"", "x", key[:apiKeyLength-1], key + "x", key[:apiKeyLength-1] + "!", strings.ToUpper(key), fmt.Sprintf("%x", e.hash)[:apiKeyLength]} {
 		_, _, ok = keys.Find(wrong, at)
 		require.False(t, ok, wrong)
 	}
 }
 
-func TestParseMistakes(t *testing.T) {
+func TestKeyFileMistakes(t *testing.T) {
 	t.Parallel()
-	hash := scheme + strings.Repeat("0", 64)
-	secret, _, err := New("x", at, time.Time{})
+	hash := apiKeyScheme + strings.Repeat("0", 64)
+	secret, _, err := NewAPIKey("x", at, time.Time{})
 	require.NoError(t, err)
 	for _, c := range []struct{ text, want string }{
 		{"alice", "line 1: expected <owner> sha256:<hash>"},
@@ -59,27 +59,27 @@ func TestParseMistakes(t *testing.T) {
 		{"a " + hash + "\nb " + hash, "line 2: the key is in line 1 already"},
 		{"a " + hash + strings.Repeat(" ", 1<<17), "line 1: bufio.Scanner: token too long"},
 	} {
-		_, err := Parse([]byte(c.text))
+		_, err := ParseAPIKeys([]byte(c.text))
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), secret, "the error quotes a key")
 	}
 	for _, owner := range []string{"", "a b", "a\nb", "a#b", "a*", strings.Repeat("x", 129), "ä"} {
-		_, _, err := New(owner, at, time.Time{})
+		_, _, err := NewAPIKey(owner, at, time.Time{})
 		require.Error(t, err, owner)
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	_, e, err := New("alice", at, at)
+	_, e, err := NewAPIKey("alice", at, at)
 	require.NoError(f, err)
-	f.Add(string(Format([]Entry{e})))
+	f.Add(string(FormatAPIKeys([]APIKey{e})))
 	f.Add("a sha256:00")
 	f.Fuzz(func(t *testing.T, text string) {
-		entries, err := Parse([]byte(text))
+		entries, err := ParseAPIKeys([]byte(text))
 		if err != nil {
 			return
 		}
-		again, err := Parse(Format(entries))
+		again, err := ParseAPIKeys(FormatAPIKeys(entries))
 		if err != nil || len(again) != len(entries) {
 			t.Fatalf("%q: %v, %d of %d entries come back", text, err, len(again), len(entries))
 		}
@@ -87,9 +87,9 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	key, e, err := New("alice", at, time.Time{})
+	key, e, err := NewAPIKey("alice", at, time.Time{})
 	require.NoError(b, err)
-	keys := NewKeys([]Entry{e})
+	keys := NewAPIKeys([]APIKey{e})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, _, ok := keys.Find(key, at); !ok {

@@ -1,20 +1,18 @@
-package quota
+package policy
 
 import (
 	"math"
 	"strconv"
 	"time"
-
-	"triton/server/access/policy"
 )
 
 // units are the quota units of the draft of the RateLimit header fields; requests need none, and
 // rows have none.
-var units = [...]string{None: "", Requests: "", Rows: "", Bytes: `;qu="content-bytes"`, Concurrent: `;qu="concurrent-requests"`}
+var units = [...]string{QuotaNone: "", QuotaRequests: "", QuotaRows: "", QuotaBytes: `;qu="content-bytes"`, QuotaConcurrent: `;qu="concurrent-requests"`}
 
-// AppendPolicy appends the value of the header RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers):
+// AppendRateLimitPolicy appends the value of the header RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers):
 // the quotas of a limit. It appends nothing for a limit without quotas.
-func AppendPolicy(b []byte, l *policy.Limit) []byte {
+func AppendRateLimitPolicy(b []byte, l *Limit) []byte {
 	first := len(b)
 	rate := func(q Quota, perSecond float64) {
 		if perSecond > 0 {
@@ -23,11 +21,11 @@ func AppendPolicy(b []byte, l *policy.Limit) []byte {
 			b = strconv.AppendInt(append(append(b, units[q]...), ";w="...), window, 10)
 		}
 	}
-	rate(Requests, l.Requests)
-	rate(Rows, l.Rows)
-	rate(Bytes, l.Bytes)
+	rate(QuotaRequests, l.Requests)
+	rate(QuotaRows, l.Rows)
+	rate(QuotaBytes, l.Bytes)
 	if l.Concurrent > 0 {
-		b = append(appendItem(b, first, Concurrent, "q", int64(l.Concurrent)), units[Concurrent]...)
+		b = append(appendItem(b, first, QuotaConcurrent, "q", int64(l.Concurrent)), units[QuotaConcurrent]...)
 	}
 	return b
 }
@@ -57,11 +55,11 @@ func (a *account) appendState(b []byte, now time.Duration) []byte {
 			b = strconv.AppendInt(append(b, ";t="...), Seconds(used), 10)
 		}
 	}
-	rate(Requests, a.requests, l.Requests)
-	rate(Rows, a.rows, l.Rows)
-	rate(Bytes, a.bytes, l.Bytes)
+	rate(QuotaRequests, a.requests, l.Requests)
+	rate(QuotaRows, a.rows, l.Rows)
+	rate(QuotaBytes, a.bytes, l.Bytes)
 	if l.Concurrent > 0 {
-		b = appendItem(b, first, Concurrent, "r", int64(max(l.Concurrent-a.open, 0)))
+		b = appendItem(b, first, QuotaConcurrent, "r", int64(max(l.Concurrent-a.open, 0)))
 	}
 	return b
 }

@@ -1,28 +1,27 @@
-package quota
+package policy
 
 import (
 	"sync"
 	"time"
 
-	"triton/server/access/policy"
 	"triton/server/infer"
 )
 
-// Table has the accounts of all callers.
-type Table struct {
+// Accounts has the accounts of all callers.
+type Accounts struct {
 	start time.Time
 	clock func() time.Time
 
 	mu       sync.RWMutex
-	accounts map[key]*account
+	accounts map[accountKey]*account
 	swept    time.Duration // when idle accounts were removed last
 	sweepAt  int           // number of accounts at which idle ones are removed
 	refusals refusals
 }
 
-// key is one account: a shared limit has no names.
-type key struct {
-	limit *policy.Limit
+// accountKey is one account: a shared limit has no names.
+type accountKey struct {
+	limit *Limit
 	name  string
 }
 
@@ -36,17 +35,17 @@ const (
 	others = "other"
 )
 
-// New returns an empty table. The clock is time.Now except in tests.
-func New(clock func() time.Time) *Table {
-	return &Table{start: clock(), clock: clock, accounts: map[key]*account{}, sweepAt: minSweep}
+// NewAccounts returns an empty table. The clock is time.Now except in tests.
+func NewAccounts(clock func() time.Time) *Accounts {
+	return &Accounts{start: clock(), clock: clock, accounts: map[accountKey]*account{}, sweepAt: minSweep}
 }
 
 // now is the time since the table was made, so that steps of the clock change nothing.
-func (t *Table) now() time.Duration { return t.clock().Sub(t.start) }
+func (t *Accounts) now() time.Duration { return t.clock().Sub(t.start) }
 
 // Take lets a request of a caller in, or says what it has to wait for. bytes are those that are known
 // of the request. The lease of a request that was let in is to be released.
-func (t *Table) Take(l *policy.Limit, who *policy.Principal, bytes int64) (Lease, Refusal) {
+func (t *Accounts) Take(l *Limit, who *Principal, bytes int64) (Lease, Refusal) {
 	now := t.now()
 	for {
 		a := t.account(l, who.Name, now)
@@ -54,7 +53,7 @@ func (t *Table) Take(l *policy.Limit, who *policy.Principal, bytes int64) (Lease
 		switch {
 		case !ok:
 			continue // it was removed in between; the next one is new
-		case r.Quota != None:
+		case r.Quota != QuotaNone:
 			t.refusals.count(a, r.Quota)
 			return Lease{}, r
 		}
@@ -63,21 +62,21 @@ func (t *Table) Take(l *policy.Limit, who *policy.Principal, bytes int64) (Lease
 }
 
 // Peek says what a request would have to wait for, without letting it in.
-func (t *Table) Peek(l *policy.Limit, who *policy.Principal) Refusal {
+func (t *Accounts) Peek(l *Limit, who *Principal) Refusal {
 	now := t.now()
 	a := t.account(l, who.Name, now)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := a.wait(now)
-	if r.Quota != None {
+	if r.Quota != QuotaNone {
 		t.refusals.count(a, r.Quota)
 	}
 	return r
 }
 
 // account returns the account of a caller.
-func (t *Table) account(l *policy.Limit, name string, now time.Duration) *account {
-	k := key{l, name}
+func (t *Accounts) account(l *Limit, name string, now time.Duration) *account {
+	k := accountKey{l, name}
 	if l.Shared {
 		k.name = ""
 	}
@@ -106,7 +105,7 @@ func (t *Table) account(l *policy.Limit, name string, now time.Duration) *accoun
 }
 
 // sweep removes the accounts that forgetting does not change.
-func (t *Table) sweep(now time.Duration) {
+func (t *Accounts) sweep(now time.Duration) {
 	for k, a := range t.accounts {
 		a.mu.Lock()
 		if a.gone = a.idle(now); a.gone {
@@ -119,8 +118,8 @@ func (t *Table) sweep(now time.Duration) {
 
 // Use makes the accounts those of a new policy. Callers keep what they have used of limits that
 // both policies have; of others they start anew.
-func (t *Table) Use(p *policy.Policy) {
-	now := map[string]*policy.Limit{}
+func (t *Accounts) Use(p *Policy) {
+	now := map[string]*Limit{}
 	for l := range p.AllLimits() {
 		if now[l.Text] == nil { // the first one counts
 			now[l.Text] = l
@@ -128,7 +127,7 @@ func (t *Table) Use(p *policy.Policy) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := make(map[key]*account, len(t.accounts))
+	kept := make(map[accountKey]*account, len(t.accounts))
 	for k, a := range t.accounts {
 		a.mu.Lock()
 		if l := now[a.limit.Text]; l != nil {
@@ -143,7 +142,7 @@ func (t *Table) Use(p *policy.Policy) {
 }
 
 // Len returns the number of accounts.
-func (t *Table) Len() int {
+func (t *Accounts) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.accounts)

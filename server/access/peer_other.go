@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package identity
+package access
 
 import (
 	"errors"

@@ -1,15 +1,14 @@
-// Package quota counts what callers use and tells who has to wait: requests, rows and bytes per
-// second, and requests in progress. It knows nothing of protocols. Rates are token buckets, kept as
-// the time at which the bucket will be full again: nothing has to be refilled, and a bucket that is
-// full need not be remembered.
-package quota
+// Quotas count what callers use and tell who has to wait: requests, rows and bytes per second, and
+// requests in progress. Rates are token buckets, kept as the time at which the bucket will be full
+// again: nothing has to be refilled, and a bucket that is full need not be remembered.
+
+package policy
 
 import (
 	"math"
 	"sync"
 	"time"
 
-	"triton/server/access/policy"
 	"triton/server/infer"
 )
 
@@ -18,11 +17,11 @@ type Quota uint8
 
 // The quotas.
 const (
-	None Quota = iota
-	Requests
-	Rows
-	Bytes
-	Concurrent
+	QuotaNone Quota = iota
+	QuotaRequests
+	QuotaRows
+	QuotaBytes
+	QuotaConcurrent
 )
 
 // String returns the name in headers and metrics.
@@ -33,7 +32,7 @@ func (q Quota) String() string {
 // account is what the requests of a caller, or of all callers of a limit, have used.
 type account struct {
 	infer.Caller
-	limit *policy.Limit
+	limit *Limit
 	name  string // for metrics
 
 	mu sync.Mutex
@@ -46,20 +45,20 @@ type account struct {
 // Lease is a request that was let in. The zero value is one that nobody counts.
 type Lease struct {
 	account *account
-	table   *Table
+	table   *Accounts
 }
 
 // Refusal is what a caller has used up.
 type Refusal struct {
-	Quota Quota // None: the request is let in
+	Quota Quota // QuotaNone: the request is let in
 	// Wait is when to try again.
 	Wait  time.Duration
-	Limit *policy.Limit
+	Limit *Limit
 }
 
 // take lets a request in, unless it has to wait. It reports false if the account is gone.
 //
-// A request costs one of Requests, and is let in if that much is there. How many rows and bytes it
+// A request costs one of requests, and is let in if that much is there. How many rows and bytes it
 // has is often known only later. It is let in as long as any are left, and may use more: what
 // the caller owes then keeps it out until it is paid back. So no request is too large for a quota.
 func (a *account) take(now time.Duration, bytes int64) (Refusal, bool) {
@@ -69,7 +68,7 @@ func (a *account) take(now time.Duration, bytes int64) (Refusal, bool) {
 		return Refusal{}, false
 	}
 	l := a.limit
-	if r := a.wait(now); r.Quota != None {
+	if r := a.wait(now); r.Quota != QuotaNone {
 		return r, true
 	}
 	a.requests = spend(a.requests, now, 1, l.Requests)
@@ -91,17 +90,17 @@ func (a *account) wait(now time.Duration) (r Refusal) {
 		}
 	}
 	if l.Concurrent > 0 && a.open >= l.Concurrent {
-		longer(Concurrent, pause)
+		longer(QuotaConcurrent, pause)
 	}
 	if l.Requests > 0 {
 		one := duration(1 / l.Requests)
-		longer(Requests, a.requests+one-now-max(l.Burst, one))
+		longer(QuotaRequests, a.requests+one-now-max(l.Burst, one))
 	}
 	if l.Rows > 0 {
-		longer(Rows, a.rows-now-l.Burst+1)
+		longer(QuotaRows, a.rows-now-l.Burst+1)
 	}
 	if l.Bytes > 0 {
-		longer(Bytes, a.bytes-now-l.Burst+1)
+		longer(QuotaBytes, a.bytes-now-l.Burst+1)
 	}
 	return r
 }

@@ -1,4 +1,4 @@
-package token
+package access
 
 import (
 	"crypto"
@@ -21,19 +21,19 @@ const (
 	maxRSABits = 8192
 )
 
-// key is a public key and the one algorithm that its signatures have.
-type key struct {
+// tokenKey is a public key and the one algorithm that its signatures have.
+type tokenKey struct {
 	public    crypto.PublicKey
 	algorithm string
 }
 
-// set are public keys by their ID; a set of one key may have none.
-type set map[string]key
+// keySet holds public keys by their ID; a set of one key may have none.
+type keySet map[string]tokenKey
 
 // find returns the key of an ID. Without an ID it returns the key of a set that has only one.
-func (s *set) find(id string) (key, bool) {
+func (s *keySet) find(id string) (tokenKey, bool) {
 	if s == nil {
-		return key{}, false
+		return tokenKey{}, false
 	}
 	if k, ok := (*s)[id]; ok {
 		return k, true
@@ -43,7 +43,7 @@ func (s *set) find(id string) (key, bool) {
 			return k, true
 		}
 	}
-	return key{}, false
+	return tokenKey{}, false
 }
 
 type jwk struct {
@@ -58,9 +58,9 @@ type jwk struct {
 	Y     string `json:"y"`
 }
 
-// parseSet reads a JSON Web Key Set (RFC 7517). It skips keys for other purposes and of kinds
+// parseKeySet reads a JSON Web Key Set (RFC 7517). It skips keys for other purposes and of kinds
 // that are not accepted, such as shared secrets, and refuses broken ones.
-func parseSet(text []byte) (set, error) {
+func parseKeySet(text []byte) (keySet, error) {
 	if len(text) > maxSet {
 		return nil, fmt.Errorf("the key set has more than %d bytes", maxSet)
 	}
@@ -73,7 +73,7 @@ func parseSet(text []byte) (set, error) {
 	if len(doc.Keys) > maxKeys {
 		return nil, fmt.Errorf("the key set has %d keys, may have %d", len(doc.Keys), maxKeys)
 	}
-	keys := set{}
+	keys := keySet{}
 	for i := range doc.Keys {
 		j := &doc.Keys[i]
 		if j.Use != "" && j.Use != "sig" {
@@ -97,8 +97,8 @@ func parseSet(text []byte) (set, error) {
 	return keys, nil
 }
 
-func (j *jwk) key() (key, error) {
-	var k key
+func (j *jwk) key() (tokenKey, error) {
+	var k tokenKey
 	var err error
 	switch {
 	case j.Type == "RSA":
@@ -110,7 +110,7 @@ func (j *jwk) key() (key, error) {
 	case j.Type == "OKP" && j.Curve == "Ed25519":
 		k.algorithm = "EdDSA"
 		var x []byte
-		if x, err = field(j.X); err == nil && len(x) != ed25519.PublicKeySize {
+		if x, err = jwkField(j.X); err == nil && len(x) != ed25519.PublicKeySize {
 			err = fmt.Errorf("x has %d bytes, must have %d", len(x), ed25519.PublicKeySize)
 		}
 		k.public = ed25519.PublicKey(x)
@@ -124,11 +124,11 @@ func (j *jwk) key() (key, error) {
 }
 
 func (j *jwk) rsa() (*rsa.PublicKey, error) {
-	n, err := field(j.N)
+	n, err := jwkField(j.N)
 	if err != nil {
 		return nil, err
 	}
-	e, err := field(j.E)
+	e, err := jwkField(j.E)
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +145,11 @@ func (j *jwk) rsa() (*rsa.PublicKey, error) {
 }
 
 func (j *jwk) ec() (*ecdsa.PublicKey, error) {
-	x, err := field(j.X)
+	x, err := jwkField(j.X)
 	if err != nil {
 		return nil, err
 	}
-	y, err := field(j.Y)
+	y, err := jwkField(j.Y)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (j *jwk) ec() (*ecdsa.PublicKey, error) {
 	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 }
 
-func field(text string) ([]byte, error) {
+func jwkField(text string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil && len(b) == 0 {
 		err = errors.New("a part of the key is missing")
