@@ -9,7 +9,7 @@ import (
 	"triton/analyzer/footprint"
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/edit"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 // recommend chooses the configuration from the footprint's answer and the measured settings.
@@ -131,7 +131,7 @@ func (r *run) write(config *inferencepb.ModelConfig) ([]byte, error) {
 		config = proto.Clone(config).(*inferencepb.ModelConfig)
 		config.Name = ""
 	}
-	return edit.Apply(r.model.text, config)
+	return pbtxt.Apply(r.model.text, config)
 }
 
 // why explains the answer.

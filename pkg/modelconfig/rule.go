@@ -6,8 +6,7 @@ type Rule struct {
 	Doc string // one line
 }
 
-// The rules that Validate, ValidateIO, ValidateInstanceGroups, ValidatePassive
-// and ValidateComposing report.
+// The rules that the functions Validate... and RunAgents report.
 const (
 	ruleName              = "TRN101"
 	ruleBackend           = "TRN103"
@@ -29,11 +28,14 @@ const (
 	ruleCache             = "TRN305"
 	ruleControl           = "TRN306"
 	ruleSequence          = "TRN307"
+	ruleState             = "TRN309"
 	ruleNoGroup           = "TRN401"
 	ruleGroupGPUs         = "TRN402"
 	ruleGPU               = "TRN403"
 	ruleProfile           = "TRN404"
 	rulePassive           = "TRN405"
+	ruleLabels            = "TRN511"
+	ruleWarmup            = "TRN513"
 	ruleFileName          = "TRN522"
 	ruleEnsemble          = "TRN701"
 	ruleEnsembleStep      = "TRN702"
@@ -44,6 +46,7 @@ const (
 	ruleMetrics           = "TRN801"
 	ruleBounds            = "TRN803"
 	ruleNoEffect          = "TRN811"
+	ruleAgent             = "TRN830"
 )
 
 // Rules lists the rules of this package by id.
@@ -69,11 +72,14 @@ func Rules() []Rule {
 		{ruleCache, "the response cache is for models with one response and no sequences"},
 		{ruleControl, "sequence controls are complete and given once"},
 		{ruleSequence, "minimum_slot_utilization is between 0 and 1"},
+		{ruleState, "the initial value of a state fits the state"},
 		{ruleNoGroup, "a model has an instance group"},
 		{ruleGroupGPUs, "only KIND_GPU groups list GPUs"},
 		{ruleGPU, "KIND_GPU groups list GPUs that the machine has"},
 		{ruleProfile, "profile is for TensorRT"},
 		{rulePassive, "some instances take requests"},
+		{ruleLabels, "label files exist inside the model's directory"},
+		{ruleWarmup, "warm-up samples have the inputs of the model, and their data files"},
 		{ruleFileName, "the names of model files do not lead out of the version directory"},
 		{ruleEnsemble, "an ensemble has steps and no instances, optimization or warm-up"},
 		{ruleEnsembleStep, "every step has model_name, input_map and output_map"},
@@ -83,6 +89,7 @@ func Rules() []Rule {
 		{ruleEnsembleDecoupled, "the inputs of a step come from at most one decoupled model"},
 		{ruleMetrics, "every metric control has a family and histogram buckets"},
 		{ruleBounds, "instances, threads, warm-ups and states are no more than a server allows"},
+		{ruleAgent, "the server has the repository agents of a model, and they accept it"},
 	}
 }
 

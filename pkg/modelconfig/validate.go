@@ -53,9 +53,13 @@ type validator struct {
 
 // add reports a mistake at a field.
 func (v *validator) add(rule, path, hint, format string, args ...any) {
+	v.addCode(rule, status.InvalidArg, path, hint, format, args...)
+}
+
+func (v *validator) addCode(rule string, code status.Code, path, hint, format string, args ...any) {
 	v.found = append(v.found, Finding{
 		Rule: rule,
-		Code: status.InvalidArg,
+		Code: code,
 		Path: path,
 		Pos:  v.Position(path),
 		Msg:  fmt.Sprintf(format, args...),

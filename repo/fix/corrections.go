@@ -11,7 +11,7 @@ import (
 
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/edit"
+	"triton/pkg/modelconfig/pbtxt"
 	"triton/repo"
 )
 
@@ -46,9 +46,9 @@ var corrections = map[string]func(target) (Fix, bool){
 }
 
 // edited returns the correction that edits the text field by field.
-func edited(title string, change func(*edit.Text) error) (Fix, bool) {
+func edited(title string, change func(*pbtxt.Editor) error) (Fix, bool) {
 	return Fix{Title: title, apply: func(src []byte) ([]byte, error) {
-		text, err := edit.Parse(src)
+		text, err := pbtxt.NewEditor(src)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func removeField(names ...string) func(target) (Fix, bool) {
 		if !slices.Contains(names, field) {
 			return Fix{}, false
 		}
-		return edited("remove "+field, func(text *edit.Text) error { return text.Remove(t.Field) })
+		return edited("remove "+field, func(text *pbtxt.Editor) error { return text.Remove(t.Field) })
 	}
 }
 
@@ -85,16 +85,16 @@ func backendNotPlatform(t target) (Fix, bool) {
 	if !named.MatchString(t.Hint) {
 		return Fix{}, false
 	}
-	return edited("write backend instead of platform", func(text *edit.Text) error { return text.Rename("platform", "backend") })
+	return edited("write backend instead of platform", func(text *pbtxt.Editor) error { return text.Rename("platform", "backend") })
 }
 
 // platform removes the platform that contradicts the backend.
 func platform(target) (Fix, bool) {
-	return edited("remove platform", func(text *edit.Text) error { return text.Remove("platform") })
+	return edited("remove platform", func(text *pbtxt.Editor) error { return text.Remove("platform") })
 }
 
 func name(t target) (Fix, bool) {
-	return edited("write name: "+strconv.Quote(t.model), func(text *edit.Text) error {
+	return edited("write name: "+strconv.Quote(t.model), func(text *pbtxt.Editor) error {
 		return text.Set("name", strconv.Quote(t.model))
 	})
 }
@@ -105,7 +105,7 @@ func backend(t target) (Fix, bool) {
 	if err != nil || c.GetEnsembleScheduling() == nil || c.Platform != "ensemble" || c.Backend == "" {
 		return Fix{}, false
 	}
-	return edited("remove backend", func(text *edit.Text) error { return text.Remove("backend") })
+	return edited("remove backend", func(text *pbtxt.Editor) error { return text.Remove("backend") })
 }
 
 // duplicate removes an input or output that says the same as an earlier one.
@@ -127,7 +127,7 @@ func duplicate(t target) (Fix, bool) {
 	if !same(list) { // or a tensor of sequence_batching, of which either may be meant
 		return Fix{}, false
 	}
-	return edited("remove the second "+kind, func(text *edit.Text) error { return text.Remove(element) })
+	return edited("remove the second "+kind, func(text *pbtxt.Editor) error { return text.Remove(element) })
 }
 
 func messages[M proto.Message](list []M) []proto.Message {
@@ -165,7 +165,7 @@ func become(src []byte, change func(*pb.ModelConfig) error) ([]byte, error) {
 	if err := change(c.ModelConfig); err != nil {
 		return nil, err
 	}
-	return edit.Apply(src, c.ModelConfig)
+	return pbtxt.Apply(src, c.ModelConfig)
 }
 
 // meant is the name in the hint `did you mean "NAME"?`.
@@ -176,7 +176,7 @@ func tensorName(t target) (Fix, bool) {
 	if m == nil || !strings.HasSuffix(t.Field, ".name") {
 		return Fix{}, false
 	}
-	return edited("write name: "+m[1], func(text *edit.Text) error { return text.Set(t.Field, m[1]) })
+	return edited("write name: "+m[1], func(text *pbtxt.Editor) error { return text.Set(t.Field, m[1]) })
 }
 
 // correct is the field and value in the hint "write FIELD: VALUE".
@@ -191,7 +191,7 @@ func written(t target) (Fix, bool) {
 	if m[3] != "" {
 		path += ".shape"
 	}
-	return edited(t.Hint, func(text *edit.Text) error { return text.Set(path, value) })
+	return edited(t.Hint, func(text *pbtxt.Editor) error { return text.Set(path, value) })
 }
 
 // version names the newest version in a step that names none.
@@ -201,7 +201,7 @@ func version(t target) (Fix, bool) {
 		return Fix{}, false
 	}
 	step := strings.TrimSuffix(t.Field, ".model_version")
-	return edited("write model_version: -1", func(text *edit.Text) error { return text.Insert(step, "model_version: -1") })
+	return edited("write model_version: -1", func(text *pbtxt.Editor) error { return text.Insert(step, "model_version: -1") })
 }
 
 // parameter corrects the name of a parameter that the server refuses.

@@ -8,7 +8,7 @@ import (
 	"bytes"
 	"slices"
 
-	"triton/pkg/modelconfig/format"
+	"triton/pkg/modelconfig/pbtxt"
 	"triton/repo"
 )
 
@@ -79,7 +79,7 @@ func All(models []repo.Model, check Check) ([]*Text, error) {
 			}
 			continue
 		}
-		if out, err := format.Source(t.File, t.After); err == nil { // else mistakes are left, and so is the text
+		if out, err := pbtxt.Format(t.File, t.After); err == nil { // else mistakes are left, and so is the text
 			t.After = out
 		}
 		texts = append(texts, t)

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/cmd/cli/clitest/golden"
-	"triton/pkg/modelconfig/cst"
-	"triton/pkg/modelconfig/format"
+	"triton/pkg/modelconfig/pbtxt"
 	"triton/pkg/onnxmodel"
 	"triton/repo"
 	"triton/repo/fix"
@@ -88,7 +87,7 @@ func testFile(t *testing.T, file string) {
 	}
 	require.Equal(t, want, got.String())
 
-	if out, err := format.Source("f", text.After); err == nil {
+	if out, err := pbtxt.Format("f", text.After); err == nil {
 		require.Equal(t, string(text.After), string(out), "the result is formatted")
 	}
 	if !strings.Contains(file, "TRN004") {
@@ -101,7 +100,7 @@ func testFile(t *testing.T, file string) {
 
 func comments(src []byte) []string {
 	var list []string
-	for _, c := range cst.Parse(src).Comments() {
+	for _, c := range pbtxt.Parse(src).Comments() {
 		list = append(list, c.Text)
 	}
 	slices.Sort(list)

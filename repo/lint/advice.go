@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	pb "triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/modelfile"
+	"triton/pkg/modelconfig"
 	"triton/pkg/spelling"
 )
 
@@ -85,12 +85,12 @@ func (r *run) noWarmup() {
 // warmupInputs reports inputs of warm-up samples that the model does not have. The server passes them on, and
 // the model ignores them.
 func (r *run) warmupInputs() {
-	known := modelfile.RequestInputs(r.config)
+	known := modelconfig.RequestInputs(r.config)
 	if len(r.config.Input) == 0 {
 		return // the model file may describe them
 	}
 	for i, w := range r.config.ModelWarmup {
-		for _, name := range modelfile.Strangers(r.config, w) {
+		for _, name := range modelconfig.UnknownWarmupInputs(r.config, w) {
 			if r.graph != nil {
 				if _, ok := r.graph.Input(name); ok {
 					continue

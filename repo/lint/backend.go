@@ -9,7 +9,6 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
-	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/spelling"
 	"triton/repo"
@@ -91,7 +90,7 @@ func (r *run) requirements() {
 	if r.ConfigOnly {
 		return
 	}
-	r.addAll(modelfile.Labels(r.config, r.Dir))
+	r.addAll(modelconfig.ValidateLabels(r.config, r.Dir))
 	if r.isEnsemble() {
 		return
 	}
@@ -103,13 +102,13 @@ func (r *run) requirements() {
 		}
 		r.addAll(found)
 	}
-	r.addAll(r.withoutLeftOut(modelfile.States(r.config, r.Dir)))
+	r.addAll(r.withoutLeftOut(modelconfig.ValidateStates(r.config, r.Dir)))
 	settings, _ := extension.Read(r.config)
 	c := *r.config
 	c.ModelConfig = settings.RequestConfig(r.config.ModelConfig)
-	found := r.withoutLeftOut(modelfile.Warmup(&c, r.Dir))
+	found := r.withoutLeftOut(modelconfig.ValidateWarmup(&c, r.Dir))
 	if len(found) == 0 {
-		found = append(modelfile.Batches(&c), requirement.Samples(r.config.Backend, &c)...)
+		found = append(modelconfig.ValidateWarmupBatches(&c), requirement.Samples(r.config.Backend, &c)...)
 	}
 	r.addAll(found)
 }

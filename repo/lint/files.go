@@ -173,7 +173,7 @@ func (r *run) labels(field string, out *inferencepb.ModelOutput) {
 	at := field + ".label_filename"
 	n, err := countLines(r.Path(out.LabelFilename))
 	if err != nil {
-		return // modelfile.Labels reports it
+		return // modelconfig.ValidateLabels reports it
 	}
 	if classes := classes(out.Dims); classes > 0 && int64(n) != classes {
 		r.add(ruleLabelCount, at, fmt.Sprintf("%s has %d labels, output '%s' has %d values", out.LabelFilename, n, out.Name, classes),

@@ -5,9 +5,7 @@ import (
 	"sort"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/agent"
 	"triton/pkg/modelconfig/extension"
-	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo"
@@ -83,7 +81,7 @@ func Rules() []repo.Rule {
 		rulePointer, ruleMisplaced, ruleEmptyFile, ruleLibrary, ruleNoWeights, ruleNoWarmup, ruleFamily, ruleNoEffect, ruleParameter,
 		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped,
 	}
-	for _, r := range slices.Concat(modelconfig.Rules(), agent.Rules(), extension.Rules(), requirement.Rules(), modelfile.Rules(), autofill.Rules()) {
+	for _, r := range slices.Concat(modelconfig.Rules(), extension.Rules(), requirement.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })

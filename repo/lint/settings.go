@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/agent"
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/spelling"
 )
@@ -59,7 +58,7 @@ func (r *run) extensions() {
 // agents runs the repository agents, as a load does.
 func (r *run) agents() {
 	if !r.ConfigOnly {
-		r.addAll(agent.Run(r.config, r.FS()))
+		r.addAll(modelconfig.RunAgents(r.config, r.FS()))
 	}
 }
 

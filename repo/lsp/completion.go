@@ -11,7 +11,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/cst"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 func (s *server) completion(p positionParams) (any, error) {
@@ -37,7 +37,7 @@ func (s *server) completion(p positionParams) (any, error) {
 func (s *server) names(d *document, c cursor, offset int) []completionItem {
 	written := c.fields[len(c.fields)-1]
 	if c.path == "" {
-		written = slices.DeleteFunc(slices.Clone(cst.Parse(d.text).Fields), func(f *cst.Field) bool { return f.Start == c.start })
+		written = slices.DeleteFunc(slices.Clone(pbtxt.Parse(d.text).Fields), func(f *pbtxt.Field) bool { return f.Start == c.start })
 	}
 	config := parsed(d)
 	items := []completionItem{}
@@ -76,11 +76,11 @@ func parsed(d *document) *inferencepb.ModelConfig {
 }
 
 // taken reports whether a field cannot be written again, or not beside another one of its oneof.
-func taken(fd protoreflect.FieldDescriptor, written []*cst.Field) bool {
+func taken(fd protoreflect.FieldDescriptor, written []*pbtxt.Field) bool {
 	if fd.IsList() || fd.IsMap() {
 		return false
 	}
-	return slices.ContainsFunc(written, func(f *cst.Field) bool {
+	return slices.ContainsFunc(written, func(f *pbtxt.Field) bool {
 		if f.Name == string(fd.Name()) {
 			return true
 		}

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/cst"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 var schema = (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor()
@@ -15,7 +15,7 @@ type cursor struct {
 	path    string                         // of the message, without numbers
 	// fields are the fields of the messages around the place, from the outermost, as far as they are
 	// written before it.
-	fields [][]*cst.Field
+	fields [][]*pbtxt.Field
 	// field is the field whose value is being written; nil: the name of a field is.
 	field protoreflect.FieldDescriptor
 	word  string // what is written of the name or value
@@ -26,7 +26,7 @@ type cursor struct {
 // cursorAt returns what is being written at an offset. It returns false in comments and where nothing
 // can be suggested.
 func cursorAt(text []byte, offset int) (cursor, bool) {
-	tree := cst.Parse(text[:offset])
+	tree := pbtxt.Parse(text[:offset])
 	for _, c := range tree.Comments() {
 		if lineEnd(text, c.Start) >= offset {
 			return cursor{}, false
@@ -45,7 +45,7 @@ func lineEnd(text []byte, start int) int {
 }
 
 // enter finds the place below a message whose last field may be unfinished.
-func (c *cursor) enter(fields []*cst.Field, offset int) bool {
+func (c *cursor) enter(fields []*pbtxt.Field, offset int) bool {
 	c.fields = append(c.fields, fields)
 	if len(fields) == 0 {
 		return true
@@ -66,7 +66,7 @@ func (c *cursor) enter(fields []*cst.Field, offset int) bool {
 	}
 	v, between := open(last.Value)
 	switch {
-	case v.Kind == cst.Message && !v.Closed:
+	case v.Kind == pbtxt.Message && !v.Closed:
 		if fd == nil || fd.Message() == nil {
 			return false
 		}
@@ -79,7 +79,7 @@ func (c *cursor) enter(fields []*cst.Field, offset int) bool {
 	case between:
 		c.field = fd
 		return fd != nil
-	case v.Kind == cst.Scalar:
+	case v.Kind == pbtxt.Scalar:
 		return c.scalar(fd, v, offset)
 	}
 	return true
@@ -87,16 +87,16 @@ func (c *cursor) enter(fields []*cst.Field, offset int) bool {
 
 // open returns the unfinished element of an unfinished list, or else the value. It reports whether a
 // new element of a list is being written.
-func open(v *cst.Value) (inner *cst.Value, between bool) {
-	for v.Kind == cst.List && !v.Closed {
+func open(v *pbtxt.Value) (inner *pbtxt.Value, between bool) {
+	for v.Kind == pbtxt.List && !v.Closed {
 		if len(v.Values) == 0 {
 			return v, true
 		}
 		last := v.Values[len(v.Values)-1]
 		switch {
-		case last.Kind == cst.Scalar && v.End == last.End && !afterComma(v, last):
+		case last.Kind == pbtxt.Scalar && v.End == last.End && !afterComma(v, last):
 			return last, false
-		case last.Kind != cst.Scalar && !last.Closed:
+		case last.Kind != pbtxt.Scalar && !last.Closed:
 			v = last
 		default:
 			return v, true
@@ -106,10 +106,10 @@ func open(v *cst.Value) (inner *cst.Value, between bool) {
 }
 
 // afterComma reports whether a comma is behind the last element: then the list ends behind it.
-func afterComma(list, last *cst.Value) bool { return list.End > last.End }
+func afterComma(list, last *pbtxt.Value) bool { return list.End > last.End }
 
 // scalar finds the place in or behind a scalar.
-func (c *cursor) scalar(fd protoreflect.FieldDescriptor, v *cst.Value, offset int) bool {
+func (c *cursor) scalar(fd protoreflect.FieldDescriptor, v *pbtxt.Value, offset int) bool {
 	part := v.Parts[len(v.Parts)-1]
 	if part.End < offset {
 		return true // behind the value: the next name

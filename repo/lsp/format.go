@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"triton/pkg/modelconfig/format"
+	"triton/pkg/modelconfig/pbtxt"
 	"triton/repo"
 	"triton/repo/fix"
 )
@@ -17,7 +17,7 @@ func (s *server) formatting(p documentParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := format.Source(d.path, d.text)
+	out, err := pbtxt.Format(d.path, d.text)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the answer null means that nothing is changed
 	}

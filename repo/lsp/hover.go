@@ -8,7 +8,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/cst"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 // tensorType returns the type and shape of a tensor.
@@ -18,13 +18,13 @@ func tensorType(t inferencepb.DataType, dims []int64) string {
 }
 
 // nodeAt returns the innermost field whose name or scalar value is at an offset.
-func nodeAt(d *document, offset int) (found cst.Node, onName bool) {
-	cst.Walk(cst.Parse(d.text), schema, func(n cst.Node) bool {
+func nodeAt(d *document, offset int) (found pbtxt.Node, onName bool) {
+	pbtxt.Walk(pbtxt.Parse(d.text), schema, func(n pbtxt.Node) bool {
 		name := n.Field.Start + len(n.Field.Name)
 		switch {
 		case n.Field.Start <= offset && offset <= name && !n.Element:
 			found, onName = n, true
-		case n.Value != nil && n.Value.Kind == cst.Scalar && n.Value.Start <= offset && offset <= n.Value.End:
+		case n.Value != nil && n.Value.Kind == pbtxt.Scalar && n.Value.Start <= offset && offset <= n.Value.End:
 			found, onName = n, false
 		}
 		return true
@@ -58,7 +58,7 @@ func (s *server) definition(p positionParams) (any, error) {
 	}
 	offset := d.offset(p.Position)
 	var target any
-	visit := func(n cst.Node) bool {
+	visit := func(n pbtxt.Node) bool {
 		if n.Value == nil || offset < n.Value.Start || offset > n.Value.End {
 			return true
 		}
@@ -72,15 +72,15 @@ func (s *server) definition(p positionParams) (any, error) {
 		}
 		return target == nil
 	}
-	cst.Walk(cst.Parse(d.text), schema, visit)
+	pbtxt.Walk(pbtxt.Parse(d.text), schema, visit)
 	return target, nil
 }
 
-func textOf(v *cst.Value) string {
+func textOf(v *pbtxt.Value) string {
 	if len(v.Parts) == 0 {
 		return ""
 	}
-	return cst.Unquote(v.Parts[0].Text)
+	return pbtxt.Unquote(v.Parts[0].Text)
 }
 
 // configOf returns the place of the configuration of another model; nil if it has none.
@@ -110,10 +110,10 @@ func (s *server) symbols(p documentParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return outline(d, cst.Parse(d.text).Fields), nil
+	return outline(d, pbtxt.Parse(d.text).Fields), nil
 }
 
-func outline(d *document, fields []*cst.Field) []documentSymbol {
+func outline(d *document, fields []*pbtxt.Field) []documentSymbol {
 	list := []documentSymbol{}
 	for _, f := range fields {
 		one := documentSymbol{
@@ -124,13 +124,13 @@ func outline(d *document, fields []*cst.Field) []documentSymbol {
 			continue
 		}
 		switch f.Value.Kind {
-		case cst.Scalar:
+		case pbtxt.Scalar:
 			one.Detail = textOf(f.Value)
-		case cst.Message:
+		case pbtxt.Message:
 			one.Kind, one.Detail, one.Children = symbolObject, label(f.Value.Fields), outline(d, f.Value.Fields)
-		case cst.List:
+		case pbtxt.List:
 			for _, e := range f.Value.Values {
-				if e.Kind != cst.Message {
+				if e.Kind != pbtxt.Message {
 					continue
 				}
 				one.Children = append(one.Children, documentSymbol{
@@ -145,7 +145,7 @@ func outline(d *document, fields []*cst.Field) []documentSymbol {
 }
 
 // label returns what tells a message apart: its name, model or key.
-func label(fields []*cst.Field) string {
+func label(fields []*pbtxt.Field) string {
 	for _, name := range []string{"name", "model_name", "key"} {
 		if text := scalarOf(fields, name); text != "" {
 			return text

@@ -8,8 +8,8 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/cst"
 	"triton/pkg/modelconfig/extension"
+	"triton/pkg/modelconfig/pbtxt"
 	"triton/repo"
 	"triton/repo/render"
 )
@@ -153,10 +153,10 @@ func (s *server) texts() map[string][]byte {
 }
 
 // scalarOf returns the text of a field; empty if it is not there.
-func scalarOf(fields []*cst.Field, name string) string {
+func scalarOf(fields []*pbtxt.Field, name string) string {
 	for _, f := range fields {
 		if f.Name == name && f.Value != nil && len(f.Value.Parts) > 0 {
-			return cst.Unquote(f.Value.Parts[0].Text)
+			return pbtxt.Unquote(f.Value.Parts[0].Text)
 		}
 	}
 	return ""
@@ -187,8 +187,8 @@ func ensembleTensors(d *document) []candidate {
 			list = append(list, candidate{name, detail, itemProperty})
 		}
 	}
-	var walk func(fields []*cst.Field, in string)
-	walk = func(fields []*cst.Field, in string) {
+	var walk func(fields []*pbtxt.Field, in string)
+	walk = func(fields []*pbtxt.Field, in string) {
 		switch in {
 		case "input", "output":
 			add(scalarOf(fields, "name"), in+" of the ensemble")
@@ -205,6 +205,6 @@ func ensembleTensors(d *document) []candidate {
 			}
 		}
 	}
-	walk(cst.Parse(d.text).Fields, "")
+	walk(pbtxt.Parse(d.text).Fields, "")
 	return list
 }

@@ -5,9 +5,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/cst"
-	"triton/pkg/modelconfig/edit"
-	"triton/pkg/modelconfig/format"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 // Text returns the completed configuration as the text of its file, with the comments that are
@@ -16,24 +14,24 @@ func (r *Result) Text(marks bool) ([]byte, error) {
 	out := modelconfig.Encode(r.Config)
 	if len(bytes.TrimSpace(r.Source)) > 0 {
 		var err error
-		if out, err = edit.Apply(r.Source, r.Config); err != nil {
+		if out, err = pbtxt.Apply(r.Source, r.Config); err != nil {
 			return nil, err
 		}
 	}
-	tree := cst.Parse(out)
+	tree := pbtxt.Parse(out)
 	if marks {
 		r.mark(tree)
 	}
-	return format.Print(tree), nil
+	return pbtxt.Print(tree), nil
 }
 
 // mark writes the reasons behind the additions.
-func (r *Result) mark(tree *cst.File) {
+func (r *Result) mark(tree *pbtxt.File) {
 	reasons := make(map[string]string, len(r.Added))
 	for _, a := range r.Added {
 		reasons[a.Path] = a.Reason
 	}
-	cst.Walk(tree, (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor(), func(n cst.Node) bool {
+	pbtxt.Walk(tree, (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor(), func(n pbtxt.Node) bool {
 		reason, ok := reasons[n.Path]
 		if !ok || n.Value == nil {
 			return true
@@ -41,13 +39,13 @@ func (r *Result) mark(tree *cst.File) {
 		delete(reasons, n.Path)
 		at := &n.Field.Trailing
 		switch {
-		case n.Value.Kind == cst.Message && len(n.Value.Fields) > 0:
+		case n.Value.Kind == pbtxt.Message && len(n.Value.Fields) > 0:
 			at = &n.Value.Opening
 			n.Value.Multiline = true
-		case n.Element && n.Field.Value.Kind == cst.List:
+		case n.Element && n.Field.Value.Kind == pbtxt.List:
 			at = &n.Value.Trailing
 		}
-		mark := cst.Comment{Text: "# added: " + reason}
+		mark := pbtxt.Comment{Text: "# added: " + reason}
 		if *at == nil {
 			*at = &mark
 		} else {

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"triton/pkg/modelconfig/cst"
+	"triton/pkg/modelconfig/pbtxt"
 	"triton/repo"
 )
 
@@ -29,7 +29,7 @@ type file struct {
 
 // suppression is what one comment says about one rule.
 type suppression struct {
-	at         cst.Comment
+	at         pbtxt.Comment
 	rule       string
 	whole      bool // of the model
 	start, end int  // offsets of the field; none if whole
@@ -43,13 +43,13 @@ func readFile(m *repo.Model, src []byte, known func(string) bool) *file {
 			f.lines = append(f.lines, i+1)
 		}
 	}
-	tree := cst.Parse(src)
+	tree := pbtxt.Parse(src)
 	f.fields(tree.Fields)
 	f.comments(tree.Dangling, 0, 0)
 	return f
 }
 
-func (f *file) fields(fields []*cst.Field) {
+func (f *file) fields(fields []*pbtxt.Field) {
 	for _, field := range fields {
 		f.comments(field.Leading, field.Start, field.End)
 		f.comment(field.Trailing, field.Start, field.End)
@@ -60,7 +60,7 @@ func (f *file) fields(fields []*cst.Field) {
 }
 
 // value reads the comments in a value of the range [start, end).
-func (f *file) value(v *cst.Value, start, end int) {
+func (f *file) value(v *pbtxt.Value, start, end int) {
 	f.comment(v.Opening, start, end)
 	for _, p := range v.Parts {
 		f.comments(p.Leading, start, end)
@@ -75,14 +75,14 @@ func (f *file) value(v *cst.Value, start, end int) {
 	f.comments(v.Dangling, 0, 0)
 }
 
-func (f *file) comments(list []cst.Comment, start, end int) {
+func (f *file) comments(list []pbtxt.Comment, start, end int) {
 	for _, c := range list {
 		f.comment(&c, start, end)
 	}
 }
 
 // comment reads one comment about the field in [start, end); the range is empty if there is none.
-func (f *file) comment(c *cst.Comment, start, end int) {
+func (f *file) comment(c *pbtxt.Comment, start, end int) {
 	if c == nil {
 		return
 	}
@@ -116,11 +116,11 @@ func (f *file) comment(c *cst.Comment, start, end int) {
 	}
 }
 
-func (f *file) mistake(c *cst.Comment, msg, hint string) {
+func (f *file) mistake(c *pbtxt.Comment, msg, hint string) {
 	f.wrong = append(f.wrong, f.finding(ruleComment, *c, msg, hint))
 }
 
-func (f *file) finding(rule repo.Rule, c cst.Comment, msg, hint string) repo.Finding {
+func (f *file) finding(rule repo.Rule, c pbtxt.Comment, msg, hint string) repo.Finding {
 	return repo.Finding{
 		Rule: rule.ID, Severity: rule.Severity, Model: f.model.Name, File: f.path,
 		Line: c.Line, Col: c.Start - f.lines[c.Line-1] + 1, Msg: msg, Hint: hint,

@@ -5,12 +5,11 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/modelfile"
 )
 
 // readLabels reads the class names of the outputs that have a label file.
 func readLabels(dir string, c *inferencepb.ModelConfig) (map[string][]string, error) {
-	if err := modelconfig.FirstError(modelfile.Labels(modelconfig.New("", c), dir)); err != nil {
+	if err := modelconfig.FirstError(modelconfig.ValidateLabels(modelconfig.New("", c), dir)); err != nil {
 		return nil, err
 	}
 	labels := map[string][]string{}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/modelfile"
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -57,7 +57,7 @@ func random(d tensor.DataType, mem []byte) {
 
 // file reads the beginning of a data file or, for strings, all of it.
 func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) {
-	f, length, err := modelfile.OpenWarmup(p.opts.Dir, name)
+	f, length, err := modelconfig.OpenWarmup(p.opts.Dir, name)
 	if err != nil {
 		return nil, err
 	}

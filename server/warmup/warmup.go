@@ -11,7 +11,6 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/tensor"
 	"triton/server/infer"
 )
@@ -50,7 +49,7 @@ type input struct {
 // Read makes all samples except those with batch size 0. The plan is nil when there are
 // none. The errors are Triton's and fail the load.
 func Read(o Options) (*Plan, error) {
-	if err := modelconfig.FirstError(modelfile.Warmup(modelconfig.New("", o.Config), o.Dir)); err != nil {
+	if err := modelconfig.FirstError(modelconfig.ValidateWarmup(modelconfig.New("", o.Config), o.Dir)); err != nil {
 		return nil, err
 	}
 	p := &Plan{opts: o}

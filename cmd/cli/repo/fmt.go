@@ -13,7 +13,7 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/format"
+	"triton/pkg/modelconfig/pbtxt"
 	"triton/repo"
 )
 
@@ -132,7 +132,7 @@ func formatFile(p process.Process, o fmtOptions, m repo.Model) (same bool, err e
 			return true, err
 		}
 	}
-	out, err := format.Source(m.ConfigFile, text)
+	out, err := pbtxt.Format(m.ConfigFile, text)
 	if err != nil {
 		return true, err
 	}

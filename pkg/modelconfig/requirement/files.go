@@ -50,7 +50,7 @@ func (k *checker) vocabularyFile(dir string) {
 	}
 }
 
-const ruleSample = "TRN513" // of package modelfile, which checks what is the same for all backends
+const ruleSample = "TRN513" // of package modelconfig, which checks what is the same for all backends
 
 // Samples returns what a backend finds wrong with warm-up samples. No scheduler runs before it
 // then, so a sample must have the controls and states that the backend reads.

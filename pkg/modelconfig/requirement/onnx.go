@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/accelerator"
-	"triton/pkg/modelconfig/textvalue"
 	"triton/pkg/status"
 )
 
@@ -38,20 +36,20 @@ func (k *checker) onnx() {
 	k.value("gpu_mem_limit", "write a number of bytes", unsigned)
 	k.value("do_copy_in_default_stream", "write 0 or 1", unsigned)
 	for i, a := range k.GetOptimization().GetExecutionAccelerators().GetGpuExecutionAccelerator() {
-		_, faults := accelerator.GPU(a)
+		_, faults := GPUProvider(a)
 		k.accelerator("gpu", i, faults)
 	}
 }
 
 func (k *checker) cpuAccelerators() {
 	for i, a := range k.GetOptimization().GetExecutionAccelerators().GetCpuExecutionAccelerator() {
-		_, faults := accelerator.CPU(a)
+		_, faults := CPUProvider(a)
 		k.accelerator("cpu", i, faults)
 	}
 }
 
 // accelerator reports the mistakes of entry i of an accelerator list.
-func (k *checker) accelerator(side string, i int, faults []accelerator.Fault) {
+func (k *checker) accelerator(side string, i int, faults []AcceleratorFault) {
 	for _, f := range faults {
 		path := fmt.Sprintf("optimization.execution_accelerators.%s_execution_accelerator[%d]", side, i)
 		if f.Key != "" {
@@ -78,7 +76,7 @@ func (k *checker) mode() {
 	if !ok {
 		return
 	}
-	n, err := textvalue.Integer(v.GetStringValue())
+	n, err := ParseInteger(v.GetStringValue())
 	if err == nil && n != 0 && n != 1 {
 		err = status.New(status.InvalidArg, "Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 but got %d .", n)
 	}
@@ -93,23 +91,23 @@ func (k *checker) value(key, hint string, check func(string) error) {
 }
 
 func integer(text string) error {
-	_, err := textvalue.Integer(text)
+	_, err := ParseInteger(text)
 	return err
 }
 
 func unsigned(text string) error {
-	_, err := textvalue.Size(text)
+	_, err := ParseSize(text)
 	return err
 }
 
 func boolean(text string) error {
-	_, err := textvalue.Bool(text)
+	_, err := ParseBool(text)
 	return err
 }
 
 func choice(key string, n int) func(string) error {
 	return func(text string) error {
-		i, err := textvalue.Integer(text)
+		i, err := ParseInteger(text)
 		if err == nil && (i < 0 || i >= n) {
 			err = status.New(status.InvalidArg, "unsupported %s value '%d' is requested", key, i)
 		}

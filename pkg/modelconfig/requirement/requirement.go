@@ -1,5 +1,5 @@
 // Package requirement checks what the backends of this program require of a completed
-// configuration: names, types and shapes of tensors, controls, parameters and devices. A backend
+// configuration: names, types and shapes of tensors, controls, parameters, accelerators and devices. A backend
 // calls Check when it loads a model; the linter calls it without loading one. The texts are those
 // of the backends.
 package requirement

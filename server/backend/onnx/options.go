@@ -11,9 +11,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/accelerator"
 	"triton/pkg/modelconfig/requirement"
-	"triton/pkg/modelconfig/textvalue"
 	"triton/server/backend"
 )
 
@@ -41,7 +39,7 @@ type options struct {
 	entries      []pair // session configuration entries
 	runEntries   []pair
 	libraries    []string // of custom operators
-	providers    []accelerator.Provider
+	providers    []requirement.Provider
 	graphs       bool // CUDA graphs are asked for
 	profile      bool
 	optimized    bool // whether the optimized model may be kept
@@ -81,7 +79,7 @@ func parseOptions(spec backend.Spec, gpu bool) (*options, error) {
 		o.noGraphReplay()
 	}
 	for _, a := range cfg.GetOptimization().GetExecutionAccelerators().GetCpuExecutionAccelerator() {
-		provider, _ := accelerator.CPU(a)
+		provider, _ := requirement.CPUProvider(a)
 		o.providers = append(o.providers, provider)
 	}
 	return o, nil
@@ -135,9 +133,9 @@ func (o *options) gpuProviders(cfg *inferencepb.ModelConfig) {
 			set[key] = v
 		}
 	}
-	cuda, _ := accelerator.GPU(&accelerator.Accelerator{Name: "cuda"})
+	cuda, _ := requirement.GPUProvider(&requirement.Accelerator{Name: "cuda"})
 	for _, a := range cfg.GetOptimization().GetExecutionAccelerators().GetGpuExecutionAccelerator() {
-		provider, _ := accelerator.GPU(a)
+		provider, _ := requirement.GPUProvider(a)
 		if provider.Name != cuda.Name {
 			o.providers = append(o.providers, provider)
 			continue
@@ -188,26 +186,26 @@ func (p *parameters) get(key string) (string, bool) {
 
 func (p *parameters) integer(key string, to *int) {
 	if v, ok := p.get(key); ok {
-		*to, _ = textvalue.Integer(v)
+		*to, _ = requirement.ParseInteger(v)
 	}
 }
 
 func (p *parameters) boolean(key string, to **bool) {
 	if v, ok := p.get(key); ok {
-		b, _ := textvalue.Bool(v)
+		b, _ := requirement.ParseBool(v)
 		*to = &b
 	}
 }
 
 func (p *parameters) flag(key string, to *bool) {
 	if v, ok := p.get(key); ok {
-		*to, _ = textvalue.Bool(v)
+		*to, _ = requirement.ParseBool(v)
 	}
 }
 
 func (p *parameters) choice(key string, names []string, set map[string]string) {
 	if v, ok := p.get(key); ok {
-		if n, err := textvalue.Integer(v); err == nil && 0 <= n && n < len(names) {
+		if n, err := requirement.ParseInteger(v); err == nil && 0 <= n && n < len(names) {
 			set[key] = names[n]
 		}
 	}

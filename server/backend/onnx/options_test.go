@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/accelerator"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 	"triton/server/backend"
 )
@@ -61,14 +61,14 @@ func TestParseCUDAOptions(t *testing.T) {
 		optimization { execution_accelerators { gpu_execution_accelerator { name: "cuda"
 			parameters { key: "gpu_mem_limit" value: "200" } parameters { key: "do_copy_in_default_stream" value: "1" } } } }`), true)
 	require.NoError(t, err)
-	cuda, _ := accelerator.GPU(&accelerator.Accelerator{Name: "cuda"})
-	cuda.Options = []accelerator.Option{
+	cuda, _ := requirement.GPUProvider(&requirement.Accelerator{Name: "cuda"})
+	cuda.Options = []requirement.ProviderOption{
 		{Key: "arena_extend_strategy", Value: "kSameAsRequested"},
 		{Key: "cudnn_conv_algo_search", Value: "HEURISTIC"},
 		{Key: "do_copy_in_default_stream", Value: "1"},
 		{Key: "gpu_mem_limit", Value: "200"},
 	}
-	require.Equal(t, []accelerator.Provider{cuda}, got.providers)
+	require.Equal(t, []requirement.Provider{cuda}, got.providers)
 }
 
 func TestParseOptionsFaults(t *testing.T) {

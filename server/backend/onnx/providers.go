@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"triton/pkg/modelconfig/accelerator"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 )
 
@@ -24,7 +24,7 @@ var providerNumbers = map[string]C.int32_t{
 }
 
 // appendProvider adds an execution provider to the options of a session.
-func (l *library) appendProvider(opts *C.OrtSessionOptions, p accelerator.Provider) error {
+func (l *library) appendProvider(opts *C.OrtSessionOptions, p requirement.Provider) error {
 	if err := l.hasProvider(p); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (l *library) appendProvider(opts *C.OrtSessionOptions, p accelerator.Provid
 
 // hasProvider returns an error if the library was built without the provider, if the provider's own
 // library is missing, or if another ONNX Runtime of this process has opened such libraries.
-func (l *library) hasProvider(p accelerator.Provider) error {
+func (l *library) hasProvider(p requirement.Provider) error {
 	if !slices.Contains(l.providers, p.Name) {
 		return status.New(status.InvalidArg,
 			"unknown Execution Accelerator '%s' is requested: the ONNX Runtime library %s, version %s, has no %s (it has %s); name a library that has it with the parameter %s",
@@ -78,7 +78,7 @@ func providerFile(short string) string {
 // share makes l the library whose providers the process uses. The libraries of providers find their
 // ONNX Runtime through a library that the dynamic linker knows by its name alone
 // (libonnxruntime_providers_shared.so), so those of a second one would call into the first.
-func (l *library) share(p accelerator.Provider) error {
+func (l *library) share(p requirement.Provider) error {
 	process.Lock()
 	defer process.Unlock()
 	if process.sharing == nil {

@@ -15,7 +15,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/log/logtest"
-	"triton/pkg/modelconfig/accelerator"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -151,7 +151,7 @@ func TestIgnoredParameters(t *testing.T) {
 	require.Contains(t, logged.String(), `level=WARN msg="model 'm': unknown parameter 'streams' is provided for OpenVINO Execution Accelerator: the server leaves it out"`)
 	o, err := parseOptions(spec, false)
 	require.NoError(t, err)
-	require.Equal(t, []accelerator.Option{{Key: "device_id", Value: "0"}, {Key: "device_type", Value: "CPU"}}, o.providers[0].Options)
+	require.Equal(t, []requirement.ProviderOption{{Key: "device_id", Value: "0"}, {Key: "device_type", Value: "CPU"}}, o.providers[0].Options)
 }
 
 func TestMissingProviders(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"triton/pkg/modelconfig/textvalue"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 	"triton/server/backend"
 )
@@ -57,13 +57,13 @@ type poolConfig struct {
 // poolSettings reads the backend settings of the process-wide thread pools.
 func poolSettings(settings map[string]string) (p poolConfig, err error) {
 	if v, ok := settings["enable-global-threadpool"]; ok {
-		if p.global, err = textvalue.Bool(v); err != nil {
+		if p.global, err = requirement.ParseBool(v); err != nil {
 			return p, err
 		}
 	}
 	for key, to := range map[string]*int{"intra_op_thread_count": &p.intra, "inter_op_thread_count": &p.inter} {
 		if v, ok := settings[key]; ok && p.global {
-			if *to, err = textvalue.Integer(v); err != nil {
+			if *to, err = requirement.ParseInteger(v); err != nil {
 				return p, err
 			}
 		}
@@ -96,7 +96,7 @@ func arenaSettings(settings map[string]string) ([]arenaSetting, error) {
 			return nil, status.New(status.InvalidArg, "unknown setting '%s' of the backend %s: write %s followed by one of %s",
 				key, Name, settingArena, strings.Join(arenaKeys, ", "))
 		}
-		n, err := textvalue.Size(text)
+		n, err := requirement.ParseSize(text)
 		if err != nil {
 			return nil, status.New(status.InvalidArg, "the setting '%s' of the backend %s: %w", key, Name, err)
 		}
@@ -113,7 +113,7 @@ func defaultMaxBatch(settings map[string]string) (int, error) {
 	if !ok {
 		return 4, nil
 	}
-	n, err := textvalue.Integer(v)
+	n, err := requirement.ParseInteger(v)
 	if err != nil {
 		return 0, err
 	}

@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/textvalue"
+	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -135,7 +135,7 @@ func count(c *inferencepb.ModelConfig, key string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
-	n, err := textvalue.Integer(text)
+	n, err := requirement.ParseInteger(text)
 	if err == nil && n < 1 {
 		err = status.New(status.InvalidArg, "use a number from 1")
 	}

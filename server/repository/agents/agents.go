@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/agent"
 	"triton/server/repository/agents/library"
 )
 
@@ -83,9 +82,9 @@ func (a *Agents) Load(ctx context.Context, m Model) (*Chain, error) {
 func (a *Agents) add(ctx context.Context, c *Chain, m *Model, i int) error {
 	of := m.Config.GetModelRepositoryAgents().GetAgents()[i]
 	path, found := library.Find(a.opts.Directory, of.GetName())
-	switch own := agent.Known(of.GetName()); {
+	switch own := modelconfig.KnownAgent(of.GetName()); {
 	case own && (!found || !a.opts.PreferLibrary):
-		return m.Config.First(agent.RunOne(m.Config, i, c.files(m)))
+		return m.Config.First(modelconfig.RunAgent(m.Config, i, c.files(m)))
 	case !found:
 		return library.NotFound(a.opts.Directory, of.GetName())
 	}

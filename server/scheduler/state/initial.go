@@ -2,7 +2,7 @@ package state
 
 import (
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig/modelfile"
+	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -68,7 +68,7 @@ func fromFile(o *Options, v *value, name, file string) error {
 	if err != nil {
 		return noMemory(v, name, err)
 	}
-	raw, err := modelfile.ReadState(o.Dir, name, file)
+	raw, err := modelconfig.ReadInitialState(o.Dir, name, file)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/tensor"
 	"triton/server/scheduler/sequence"
 )
@@ -53,7 +52,7 @@ func New(o Options) (*Model, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if err := modelconfig.FirstError(modelfile.States(modelconfig.New("", o.Config), o.Dir)); err != nil {
+	if err := modelconfig.FirstError(modelconfig.ValidateStates(modelconfig.New("", o.Config), o.Dir)); err != nil {
 		return nil, err
 	}
 	m := &Model{log: o.Log}

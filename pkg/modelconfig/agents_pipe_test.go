@@ -1,6 +1,6 @@
 //go:build unix
 
-package agent_test
+package modelconfig_test
 
 import (
 	"os"
@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/agent"
 )
 
 // TestPipe: a named pipe has no hash; to open it would wait for ever.
@@ -21,7 +20,7 @@ func TestPipe(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 	c, err := modelconfig.Parse("config.pbtxt", []byte(`model_repository_agents { agents { name: "checksum" parameters { key: "MD5:pipe" value: "00" } } }`))
 	require.NoError(t, err)
-	found := agent.Run(c, os.DirFS(dir))
+	found := modelconfig.RunAgents(c, os.DirFS(dir))
 	require.Len(t, found, 1)
 	require.Equal(t, "failed to open text file for read pipe: not a regular file", found[0].Msg)
 }

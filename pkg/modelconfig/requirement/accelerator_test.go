@@ -1,4 +1,4 @@
-package accelerator
+package requirement
 
 import (
 	"maps"
@@ -40,7 +40,7 @@ func TestGPU(t *testing.T) {
 		"TensorrtExecutionProvider trt_engine_cache_enable=1 trt_engine_cache_path=/c trt_max_workspace_size=8589934592": entry("tensorrt",
 			"max_workspace_size_bytes", "8589934592", "trt_engine_cache_enable", "True", "trt_engine_cache_path", "/c"),
 	} {
-		p, faults := GPU(a)
+		p, faults := GPUProvider(a)
 		require.Empty(t, faults)
 		require.Equal(t, want, written(p))
 		require.True(t, p.Separate())
@@ -56,7 +56,7 @@ func TestCPU(t *testing.T) {
 		"CoreMLExecutionProvider MLComputeUnits=CPUOnly ModelFormat=MLProgram":  entry("coreml", "ModelFormat", "MLProgram", "MLComputeUnits", "CPUOnly"),
 		"XnnpackExecutionProvider intra_op_num_threads=3":                       entry("xnnpack", "intra_op_num_threads", "3"),
 	} {
-		p, faults := CPU(a)
+		p, faults := CPUProvider(a)
 		require.Empty(t, faults)
 		require.Equal(t, want, written(p))
 	}
@@ -75,17 +75,17 @@ func TestFaults(t *testing.T) {
 		"failed to convert 'yes' to boolean":                                                 entry("tensorrt", "trt_dla_enable", "yes"),
 		"failed to convert '2' to boolean":                                                   entry("cuda", "use_ep_level_unified_stream", "2"),
 	} {
-		_, faults := GPU(a)
+		_, faults := GPUProvider(a)
 		require.Len(t, faults, 1, want)
 		require.EqualError(t, faults[0].Err, want)
 		require.Equal(t, status.InvalidArg, status.CodeOf(faults[0].Err))
 		require.NotEmpty(t, faults[0].Hint)
 	}
-	p, faults := CPU(entry("openvino", "context", "0x0", "num_streams", "many", "precision", "FP16"))
+	p, faults := CPUProvider(entry("openvino", "context", "0x0", "num_streams", "many", "precision", "FP16"))
 	require.Len(t, faults, 2)
 	require.True(t, faults[0].Ignored && faults[1].Ignored, "Triton reads no parameter of it")
 	require.Equal(t, "OpenVINOExecutionProvider device_type=CPU precision=FP16", written(p))
-	_, faults2 := CPU(entry("coreml", "context", "0x0"))
+	_, faults2 := CPUProvider(entry("coreml", "context", "0x0"))
 	require.False(t, faults2[0].Ignored)
 	require.EqualError(t, faults[0].Err, "unknown parameter 'context' is provided for OpenVINO Execution Accelerator")
 	require.Equal(t, "num_streams", faults[1].Key)
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 // TestEveryParameter gives each parameter a value of its kind and one that no kind reads.
 func TestEveryParameter(t *testing.T) {
 	t.Parallel()
-	for name, k := range kinds {
+	for name, k := range accelerators {
 		for _, key := range slices.Sorted(maps.Keys(k.parameters)) {
 			if key == "precision_mode" {
 				continue
@@ -111,7 +111,7 @@ func TestEveryParameter(t *testing.T) {
 
 func TestWith(t *testing.T) {
 	t.Parallel()
-	p, _ := GPU(entry("cuda", "gpu_mem_limit", "20"))
+	p, _ := GPUProvider(entry("cuda", "gpu_mem_limit", "20"))
 	q := p.With("device_id", "1").With("gpu_mem_limit", "30")
 	require.Equal(t, "CUDAExecutionProvider device_id=1 gpu_mem_limit=30", written(q))
 	require.Equal(t, "CUDAExecutionProvider gpu_mem_limit=20", written(p), "p is unchanged")

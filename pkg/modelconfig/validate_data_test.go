@@ -1,4 +1,4 @@
-package modelfile_test
+package modelconfig_test
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/status"
 )
 
@@ -35,7 +34,7 @@ func TestLabels(t *testing.T) {
 	t.Parallel()
 	dir := model(t, map[string]string{"labels.txt": "a\n"})
 	c := parse(t, `output { name: "A" label_filename: "labels.txt" } output { name: "B" label_filename: "../x" } output { name: "C" label_filename: "no" } output { name: "D" } output { name: "A" label_filename: "labels.txt" }`)
-	found := modelfile.Labels(c, dir)
+	found := modelconfig.ValidateLabels(c, dir)
 	require.Len(t, found, 3)
 	require.Equal(t, "output[1].label_filename", found[0].Path)
 	require.Equal(t, status.Unsupported, found[0].Code)
@@ -67,7 +66,7 @@ func TestWarmup(t *testing.T) {
 		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 4611686018427387904, 4 ] zero_data: true } }`:                                                                     "warmup setting for input 'X': shape [1,4611686018427387904,4]: element count exceeds 9223372036854775807",
 		`inputs { key: "X" value { data_type: TYPE_FP32 dims: [ 1 ] zero_data: true } } inputs { key: "T" value { data_type: TYPE_STRING dims: [ 1 ] input_data_file: "four" } }`: "[request id: <id_unknown>] input 'T' for model 'm': warm-up data file four: ",
 	} {
-		found := modelfile.Warmup(parse(t, inputs+`model_warmup { name: "w" batch_size: 1 `+sample+` }`), dir)
+		found := modelconfig.ValidateWarmup(parse(t, inputs+`model_warmup { name: "w" batch_size: 1 `+sample+` }`), dir)
 		if want == "" {
 			require.Empty(t, found, sample)
 			continue
@@ -75,9 +74,9 @@ func TestWarmup(t *testing.T) {
 		require.NotEmpty(t, found, sample)
 		require.Contains(t, found[0].Msg, strings.ReplaceAll(want, "DIR", dir))
 		require.NotZero(t, found[0].Pos.Line)
-		require.Empty(t, modelfile.Warmup(parse(t, inputs+`model_warmup { name: "w" `+sample+` }`), dir), "batch size 0 is not run")
+		require.Empty(t, modelconfig.ValidateWarmup(parse(t, inputs+`model_warmup { name: "w" `+sample+` }`), dir), "batch size 0 is not run")
 	}
-	found := modelfile.Batches(parse(t, `max_batch_size: 4 model_warmup { name: "w" batch_size: 5 } model_warmup { batch_size: 4 }`))
+	found := modelconfig.ValidateWarmupBatches(parse(t, `max_batch_size: 4 model_warmup { name: "w" batch_size: 5 } model_warmup { batch_size: 4 }`))
 	require.Len(t, found, 1)
 	require.Equal(t, "model_warmup[0].batch_size", found[0].Path)
 }
@@ -87,7 +86,7 @@ func TestStates(t *testing.T) {
 	t.Parallel()
 	dir := model(t, map[string]string{"initial_state/four": "0123"})
 	state := func(fields string) []modelconfig.Finding {
-		return modelfile.States(parse(t, `sequence_batching { state { input_name: "S" output_name: "T" data_type: TYPE_FP32 dims: [ 1 ] `+fields+` } }`), dir)
+		return modelconfig.ValidateStates(parse(t, `sequence_batching { state { input_name: "S" output_name: "T" data_type: TYPE_FP32 dims: [ 1 ] `+fields+` } }`), dir)
 	}
 	require.Empty(t, state(""))
 	require.Empty(t, state(`initial_state { name: "i" data_type: TYPE_FP32 dims: [ 1 ] data_file: "four" }`))

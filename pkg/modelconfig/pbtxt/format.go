@@ -1,8 +1,4 @@
-// Package format writes a config.pbtxt in one style and keeps its comments, blank lines and the
-// order of its fields: two spaces for each level, a field on each line, no separators behind
-// fields, no colon before a message, lists of scalars on one line of at most 100 columns. A message
-// that is written on one line stays there while it fits.
-package format
+package pbtxt
 
 import (
 	"fmt"
@@ -11,20 +7,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/cst"
 )
 
 // width is the longest line of a message or list on one line, in bytes.
 const width = 100
 
-// Source formats a text. The file name is only for messages. A text that is no configuration is
+// Format writes a text in one style: two spaces for each level, a field on each line, no separators behind fields, no
+// colon before a message, lists of scalars on one line of at most 100 columns. A message that is written on one line
+// stays there while it fits. Comments, blank lines and the order of the fields stay. The file name is only for messages. A text that is no configuration is
 // refused with the error of modelconfig.Parse.
-func Source(file string, src []byte) ([]byte, error) {
+func Format(file string, src []byte) ([]byte, error) {
 	before, err := modelconfig.Parse(file, src)
 	if err != nil {
 		return nil, err
 	}
-	out := Print(cst.Parse(src))
+	out := Print(Parse(src))
 	after, err := modelconfig.Parse(file, out)
 	if err != nil || !proto.Equal(before.ModelConfig, after.ModelConfig) {
 		return nil, fmt.Errorf("%s: internal error: formatting would change the configuration; nothing is written", file)
@@ -33,7 +30,7 @@ func Source(file string, src []byte) ([]byte, error) {
 }
 
 // Print writes the tree of a text without mistakes.
-func Print(f *cst.File) []byte {
+func Print(f *File) []byte {
 	p := printer{}
 	p.fields(f.Fields, f.Dangling, 0)
 	return []byte(p.out.String())
@@ -51,7 +48,7 @@ func (p *printer) line(indent int, text string) {
 
 // comments prints comments on lines of their own. The first line of a block has no blank line
 // above it.
-func (p *printer) comments(list []cst.Comment, indent int, first bool) {
+func (p *printer) comments(list []Comment, indent int, first bool) {
 	for i, c := range list {
 		if c.Blank && (i > 0 || !first) {
 			p.line(0, "")
@@ -60,7 +57,7 @@ func (p *printer) comments(list []cst.Comment, indent int, first bool) {
 	}
 }
 
-func (p *printer) fields(fields []*cst.Field, dangling []cst.Comment, indent int) {
+func (p *printer) fields(fields []*Field, dangling []Comment, indent int) {
 	for i, f := range fields {
 		p.comments(f.Leading, indent, i == 0)
 		if f.Blank && (i > 0 || len(f.Leading) > 0) {
@@ -73,39 +70,39 @@ func (p *printer) fields(fields []*cst.Field, dangling []cst.Comment, indent int
 
 // separator returns what is between the name of a field and its value. Only messages go without
 // a colon, and lists of messages.
-func separator(v *cst.Value) string {
-	if v.Kind == cst.Message || v.Kind == cst.List && len(v.Values) > 0 && v.Values[0].Kind == cst.Message {
+func separator(v *Value) string {
+	if v.Kind == Message || v.Kind == List && len(v.Values) > 0 && v.Values[0].Kind == Message {
 		return " "
 	}
 	return ": "
 }
 
-func (p *printer) field(f *cst.Field, indent int) {
+func (p *printer) field(f *Field, indent int) {
 	if f.Value == nil {
 		p.line(indent, f.Name+trailing(f.Trailing))
 		return
 	}
 	head := f.Name + separator(f.Value)
-	if f.Value.Kind == cst.List && len(f.Value.Values) == 0 && !f.Colon {
+	if f.Value.Kind == List && len(f.Value.Values) == 0 && !f.Colon {
 		head = f.Name + " " // whether it is a list of messages is not known
 	}
 	p.value(head, f.Value, trailing(f.Trailing), indent)
 }
 
 // value prints a value between the text of its first line and that of its last.
-func (p *printer) value(head string, v *cst.Value, tail string, indent int) {
+func (p *printer) value(head string, v *Value, tail string, indent int) {
 	if text, ok := inline(v); ok && (len(v.Parts) == 1 || fits(indent, head+text)) {
 		p.line(indent, head+text+tail)
 		return
 	}
 	switch v.Kind {
-	case cst.Scalar:
+	case Scalar:
 		p.strings(strings.TrimRight(head, " "), v.Parts, tail, indent)
-	case cst.Message:
+	case Message:
 		p.line(indent, head+"{"+trailing(v.Opening))
 		p.fields(v.Fields, v.Dangling, indent+1)
 		p.line(indent, "}"+tail)
-	case cst.List:
+	case List:
 		p.line(indent, head+"["+trailing(v.Opening))
 		if filled(v) {
 			p.fill(v.Values, indent+1)
@@ -118,7 +115,7 @@ func (p *printer) value(head string, v *cst.Value, tail string, indent int) {
 }
 
 // strings prints adjacent strings on a line each. An element of a list has no head.
-func (p *printer) strings(head string, parts []cst.Part, tail string, indent int) {
+func (p *printer) strings(head string, parts []Part, tail string, indent int) {
 	deeper := indent
 	if head != "" {
 		p.line(indent, head)
@@ -134,7 +131,7 @@ func (p *printer) strings(head string, parts []cst.Part, tail string, indent int
 	}
 }
 
-func (p *printer) elements(values []*cst.Value, indent int) {
+func (p *printer) elements(values []*Value, indent int) {
 	for i, e := range values {
 		p.comments(e.Leading, indent, i == 0)
 		tail := ","
@@ -146,9 +143,9 @@ func (p *printer) elements(values []*cst.Value, indent int) {
 }
 
 // filled reports whether a list has scalars without comments only, which share lines.
-func filled(v *cst.Value) bool {
+func filled(v *Value) bool {
 	for _, e := range v.Values {
-		if e.Kind != cst.Scalar || len(e.Leading) > 0 || e.Trailing != nil {
+		if e.Kind != Scalar || len(e.Leading) > 0 || e.Trailing != nil {
 			return false
 		}
 		if _, ok := inline(e); !ok {
@@ -158,7 +155,7 @@ func filled(v *cst.Value) bool {
 	return true
 }
 
-func (p *printer) fill(values []*cst.Value, indent int) {
+func (p *printer) fill(values []*Value, indent int) {
 	var row string
 	for i, e := range values {
 		text, _ := inline(e)
@@ -183,7 +180,7 @@ func (p *printer) fill(values []*cst.Value, indent int) {
 func fits(indent int, text string) bool { return 2*indent+len(text) <= width }
 
 // trailing returns a comment with the space before it.
-func trailing(c *cst.Comment) string {
+func trailing(c *Comment) string {
 	if c == nil {
 		return ""
 	}

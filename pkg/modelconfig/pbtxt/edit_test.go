@@ -1,4 +1,4 @@
-package edit_test
+package pbtxt_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/edit"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 const commented = `# my model
@@ -35,7 +35,7 @@ cc_model_filenames: { key: "7.5" value: "a.plan" }
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		edit func(*edit.Text) error
+		edit func(*pbtxt.Editor) error
 		from string // line or lines that change
 		to   string
 	}{
@@ -45,7 +45,7 @@ func TestEdits(t *testing.T) {
 		"set list":       {set("input[0].dims", "[ 9 ]"), "[ 3, 4 ]", "[ 9 ]"},
 		"set in entry":   {set(`parameters["k"].string_value`, `"w"`), `"v"`, `"w"`},
 		"set entry":      {set(`cc_model_filenames["7.5"]`, `"b.plan"`), `"a.plan"`, `"b.plan"`},
-		"rename":         {func(x *edit.Text) error { return x.Rename("instance_group", "group") }, "instance_group {", "group {"},
+		"rename":         {func(x *pbtxt.Editor) error { return x.Rename("instance_group", "group") }, "instance_group {", "group {"},
 		"insert":         {insert("dynamic_batching", "preserve_ordering: true"), "100\n}", "100\n  preserve_ordering: true\n}"},
 		"insert in line": {insert("instance_group[0]", "gpus: [ 0 ]"), "KIND_CPU }", "KIND_CPU gpus: [ 0 ] }"},
 		"insert lines":   {insert("instance_group[0]", "rate_limiter {\n}"), "KIND_CPU }", "KIND_CPU\n  rate_limiter {\n  }\n}"},
@@ -59,7 +59,7 @@ func TestEdits(t *testing.T) {
 		"remove last":    {remove("input[1]"), "}, # first\n  # second\n  { name: \"b\" data_type: TYPE_FP32 dims: 1 }\n]", "}  # first\n  # second\n]"},
 		"remove entry":   {remove(`parameters["k"]`), "parameters { key: \"k\" value { string_value: \"v\" } }\n", ""},
 	} {
-		text, err := edit.Parse([]byte(commented))
+		text, err := pbtxt.NewEditor([]byte(commented))
 		require.NoError(t, err)
 		require.NoError(t, c.edit(text), name)
 		require.Contains(t, commented, c.from, name)
@@ -67,27 +67,27 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func set(path, value string) func(*edit.Text) error {
-	return func(x *edit.Text) error { return x.Set(path, value) }
+func set(path, value string) func(*pbtxt.Editor) error {
+	return func(x *pbtxt.Editor) error { return x.Set(path, value) }
 }
 
-func insert(path, value string) func(*edit.Text) error {
-	return func(x *edit.Text) error { return x.Insert(path, value) }
+func insert(path, value string) func(*pbtxt.Editor) error {
+	return func(x *pbtxt.Editor) error { return x.Insert(path, value) }
 }
 
-func app(path, value string) func(*edit.Text) error {
-	return func(x *edit.Text) error { return x.Append(path, value) }
+func app(path, value string) func(*pbtxt.Editor) error {
+	return func(x *pbtxt.Editor) error { return x.Append(path, value) }
 }
 
-func remove(path string) func(*edit.Text) error {
-	return func(x *edit.Text) error { return x.Remove(path) }
+func remove(path string) func(*pbtxt.Editor) error {
+	return func(x *pbtxt.Editor) error { return x.Remove(path) }
 }
 
 func TestFailedEditsChangeNothing(t *testing.T) {
 	t.Parallel()
-	text, err := edit.Parse([]byte(commented))
+	text, err := pbtxt.NewEditor([]byte(commented))
 	require.NoError(t, err)
-	for want, f := range map[string]func(*edit.Text) error{
+	for want, f := range map[string]func(*pbtxt.Editor) error{
 		"the text does not have backend":                           set("backend", `"x"`),
 		"the text does not have input[2]":                          remove("input[2]"),
 		"name is not a message":                                    insert("name", "x: 1"),
@@ -103,7 +103,7 @@ func TestFailedEditsChangeNothing(t *testing.T) {
 		"line 1: a string is not closed":       "a: \"x\n",
 		"line 1: expected the name of a field": "}",
 	} {
-		_, err := edit.Parse([]byte(src))
+		_, err := pbtxt.NewEditor([]byte(src))
 		require.EqualError(t, err, want)
 	}
 }
@@ -117,7 +117,7 @@ func TestApplyKeepsComments(t *testing.T) {
 	want.MaxBatchSize = 0
 	want.GetDynamicBatching().PreferredBatchSize = []int32{4, 8}
 	want.SchedulingChoice.(*inferencepb.ModelConfig_DynamicBatching).DynamicBatching.MaxQueueDelayMicroseconds = 0
-	got, err := edit.Apply([]byte(commented), want)
+	got, err := pbtxt.Apply([]byte(commented), want)
 	require.NoError(t, err)
 	require.Equal(t, strings.NewReplacer(
 		"count: 1", "count: 6", "max_batch_size: 8", "max_batch_size: 0",
@@ -141,7 +141,7 @@ func TestApplyTurnsAnyIntoAny(t *testing.T) {
 		for _, to := range texts {
 			want, err := modelconfig.Parse("", to)
 			require.NoError(t, err)
-			got, err := edit.Apply(from, want.ModelConfig)
+			got, err := pbtxt.Apply(from, want.ModelConfig)
 			require.NoError(t, err, "%s\n->\n%s", from, to)
 			if bytes.Equal(from, texts[1]) {
 				for _, comment := range []string{"# my model", "# not the folder's name", "# enough", "# one"} {
@@ -160,10 +160,10 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte("max_batch_size: 1;;"), "max_batch_size", "#")
 	f.Fuzz(func(t *testing.T, src []byte, path, value string) {
 		c, invalid := modelconfig.Parse("", src)
-		text, err := edit.Parse(src)
+		text, err := pbtxt.NewEditor(src)
 		if invalid == nil {
 			require.NoError(t, err)
-			_, err := edit.Apply(src, c.ModelConfig)
+			_, err := pbtxt.Apply(src, c.ModelConfig)
 			require.NoError(t, err)
 		}
 		if err != nil {
@@ -173,7 +173,7 @@ func FuzzEdit(f *testing.F) {
 		_ = text.Append(path, value)
 		_ = text.Insert(path, value)
 		_ = text.Remove(path)
-		_, err = edit.Parse(text.Bytes())
+		_, err = pbtxt.NewEditor(text.Bytes())
 		require.NoError(t, err)
 	})
 }

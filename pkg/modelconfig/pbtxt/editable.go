@@ -1,10 +1,8 @@
-package edit
+package pbtxt
 
 import (
 	"fmt"
 	"strings"
-
-	"triton/pkg/modelconfig/cst"
 )
 
 // field is one "name: value" of the text. Offsets are in bytes.
@@ -33,7 +31,7 @@ type reader struct {
 }
 
 func read(src string) ([]field, error) {
-	tree := cst.Parse([]byte(src))
+	tree := Parse([]byte(src))
 	r := &reader{src: src}
 	fields := r.fields(tree.Fields)
 	if len(tree.Skipped) > 0 {
@@ -48,7 +46,7 @@ func (r *reader) fail(at int, what string) {
 	}
 }
 
-func (r *reader) fields(list []*cst.Field) []field {
+func (r *reader) fields(list []*Field) []field {
 	var all []field
 	for _, f := range list {
 		one := field{name: f.Name, start: f.Start, nameEnd: f.Start + len(f.Name), end: f.After}
@@ -56,7 +54,7 @@ func (r *reader) fields(list []*cst.Field) []field {
 		case v == nil:
 			r.fail(f.Start, "expected a value")
 			continue
-		case v.Kind == cst.List:
+		case v.Kind == List:
 			one.list = true
 			for _, e := range v.Values {
 				one.values = append(one.values, r.value(e))
@@ -72,17 +70,17 @@ func (r *reader) fields(list []*cst.Field) []field {
 	return all
 }
 
-func (r *reader) value(v *cst.Value) value {
+func (r *reader) value(v *Value) value {
 	out := value{start: v.Start, end: v.End, text: r.src[v.Start:v.End]}
 	for _, p := range v.Parts {
 		if c := p.Text[0]; (c == '"' || c == '\'') && !closed(p.Text) {
 			r.fail(p.Start, "a string is not closed")
 		}
 	}
-	if v.Kind == cst.List {
+	if v.Kind == List {
 		r.fail(v.Start, "a list in a list")
 	}
-	if v.Kind == cst.Message {
+	if v.Kind == Message {
 		out.message, out.close = true, v.End-1
 		out.fields = r.fields(v.Fields)
 		if !v.Closed {

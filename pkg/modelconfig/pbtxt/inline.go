@@ -1,28 +1,26 @@
-package format
+package pbtxt
 
 import (
 	"strings"
-
-	"triton/pkg/modelconfig/cst"
 )
 
 // inline returns a value on one line. It returns false if the value has comments or is to stay on
 // several lines.
-func inline(v *cst.Value) (string, bool) {
+func inline(v *Value) (string, bool) {
 	if v.Opening != nil || len(v.Dangling) > 0 {
 		return "", false
 	}
 	switch v.Kind {
-	case cst.Message:
+	case Message:
 		return inlineMessage(v)
-	case cst.List:
+	case List:
 		return inlineList(v)
 	default:
 		return inlineScalar(v)
 	}
 }
 
-func inlineScalar(v *cst.Value) (string, bool) {
+func inlineScalar(v *Value) (string, bool) {
 	var words []string
 	for i, part := range v.Parts {
 		if len(part.Leading) > 0 || part.Trailing != nil || i > 0 && v.Multiline {
@@ -33,7 +31,7 @@ func inlineScalar(v *cst.Value) (string, bool) {
 	return strings.Join(words, " "), true
 }
 
-func inlineMessage(v *cst.Value) (string, bool) {
+func inlineMessage(v *Value) (string, bool) {
 	if len(v.Fields) == 0 {
 		return "{ }", true
 	}
@@ -54,13 +52,13 @@ func inlineMessage(v *cst.Value) (string, bool) {
 	return strings.Join(append(words, "}"), " "), true
 }
 
-func inlineList(v *cst.Value) (string, bool) {
+func inlineList(v *Value) (string, bool) {
 	if len(v.Values) == 0 {
 		return "[ ]", true
 	}
 	var words []string
 	for _, e := range v.Values {
-		if len(e.Leading) > 0 || e.Trailing != nil || e.Kind == cst.Message && v.Multiline {
+		if len(e.Leading) > 0 || e.Trailing != nil || e.Kind == Message && v.Multiline {
 			return "", false
 		}
 		text, ok := inline(e)

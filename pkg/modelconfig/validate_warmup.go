@@ -1,4 +1,4 @@
-package modelfile
+package modelconfig
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -21,10 +20,10 @@ const warmupFolder = "warmup"
 // unknownRequest begins the messages about requests without an ID.
 const unknownRequest = "[request id: <id_unknown>] "
 
-// Warmup checks the samples of a model_warmup. Samples with batch size 0 are not run. The
+// ValidateWarmup checks the samples of a model_warmup. Samples with batch size 0 are not run. The
 // configuration is completed.
-func Warmup(c *modelconfig.Config, dir string) []modelconfig.Finding {
-	k := checker{Config: c, dir: dir}
+func ValidateWarmup(c *Config, dir string) []Finding {
+	k := fileValidator{validator{Config: c}, dir}
 	for i, w := range c.GetModelWarmup() {
 		if w.GetBatchSize() > 0 {
 			k.sample(fmt.Sprintf("model_warmup[%d]", i), w)
@@ -33,10 +32,10 @@ func Warmup(c *modelconfig.Config, dir string) []modelconfig.Finding {
 	return k.found
 }
 
-// Batches checks that the batches of the samples are not too large. A load finds it out when its
+// ValidateWarmupBatches checks that the batches of the samples are not too large. A load finds it out when its
 // first instance runs the samples.
-func Batches(c *modelconfig.Config) []modelconfig.Finding {
-	k := checker{Config: c}
+func ValidateWarmupBatches(c *Config) []Finding {
+	k := validator{Config: c}
 	for i, w := range k.GetModelWarmup() {
 		if n := w.GetBatchSize(); n > 1 && int64(n) > int64(k.GetMaxBatchSize()) {
 			k.add(ruleWarmup, fmt.Sprintf("model_warmup[%d].batch_size", i), "lower it, or raise max_batch_size",
@@ -48,7 +47,7 @@ func Batches(c *modelconfig.Config) []modelconfig.Finding {
 
 // OpenWarmup opens a data file of a sample, and returns its size.
 func OpenWarmup(dir, name string) (*os.File, int64, error) {
-	f, size, err := open(dir, warmupFolder, name)
+	f, size, err := openIn(dir, warmupFolder, name)
 	if err != nil {
 		err = status.New(status.Internal, "failed to open text file for read %s: %s", filepath.Join(dir, warmupFolder)+"/"+name, status.Strerror(err))
 	}
@@ -56,7 +55,7 @@ func OpenWarmup(dir, name string) (*os.File, int64, error) {
 }
 
 // sample checks the inputs of a sample, each alone and then as a request.
-func (k *checker) sample(path string, w *inferencepb.ModelWarmup) {
+func (k *fileValidator) sample(path string, w *inferencepb.ModelWarmup) {
 	before := len(k.found)
 	for _, name := range slices.Sorted(maps.Keys(w.GetInputs())) {
 		k.data(inputPath(path, name), name, w.GetInputs()[name])
@@ -69,7 +68,7 @@ func (k *checker) sample(path string, w *inferencepb.ModelWarmup) {
 func inputPath(sample, name string) string { return fmt.Sprintf("%s.inputs[%q]", sample, name) }
 
 // shape returns the shape of one row of an input.
-func (k *checker) shape(in *inferencepb.ModelWarmup_Input) tensor.Shape {
+func (k *fileValidator) shape(in *inferencepb.ModelWarmup_Input) tensor.Shape {
 	var shape tensor.Shape
 	if k.GetMaxBatchSize() > 0 {
 		shape = append(shape, 1)
@@ -77,14 +76,14 @@ func (k *checker) shape(in *inferencepb.ModelWarmup_Input) tensor.Shape {
 	return append(shape, in.GetDims()...)
 }
 
-func (k *checker) data(path, name string, in *inferencepb.ModelWarmup_Input) {
+func (k *fileValidator) data(path, name string, in *inferencepb.ModelWarmup_Input) {
 	if slices.ContainsFunc(in.GetDims(), func(d int64) bool { return d < 0 }) {
 		k.add(ruleWarmup, path+".dims", "write a size for each dimension",
 			"warmup setting expects all variable-size dimensions are specified for input '%s'", name)
 		return
 	}
 	d := tensor.DataType(in.GetDataType())
-	size, err := byteSize(k.shape(in), d)
+	size, err := tensorBytes(k.shape(in), d)
 	if err != nil {
 		k.add(ruleWarmup, path+".dims", "correct the dimensions", "warmup setting for input '%s': shape %v: %s", name, k.shape(in), err)
 		return
@@ -97,15 +96,15 @@ func (k *checker) data(path, name string, in *inferencepb.ModelWarmup_Input) {
 	}
 }
 
-// byteSize returns the size of a tensor; strings count as empty.
-func byteSize(shape tensor.Shape, d tensor.DataType) (int64, error) {
+// tensorBytes returns the size of a tensor; strings count as empty.
+func tensorBytes(shape tensor.Shape, d tensor.DataType) (int64, error) {
 	if d == tensor.Bytes {
 		d = tensor.Uint32 // the length of an empty string
 	}
 	return shape.ByteSize(d)
 }
 
-func (k *checker) file(path, name string, d tensor.DataType, size int64) {
+func (k *fileValidator) file(path, name string, d tensor.DataType, size int64) {
 	f, length, err := OpenWarmup(k.dir, name)
 	if err != nil {
 		e := status.From(err)
@@ -121,7 +120,7 @@ func (k *checker) file(path, name string, d tensor.DataType, size int64) {
 
 // request checks a sample as a request of a client. Inputs that the model does not have are sent
 // with it, to set controls and states; so they count for nothing.
-func (k *checker) request(path string, w *inferencepb.ModelWarmup) {
+func (k *fileValidator) request(path string, w *inferencepb.ModelWarmup) {
 	var missing, got []string
 	for _, in := range k.GetInput() {
 		if w.GetInputs()[in.GetName()] != nil {
@@ -131,7 +130,7 @@ func (k *checker) request(path string, w *inferencepb.ModelWarmup) {
 		}
 	}
 	if len(missing) > 0 {
-		k.add(ruleWarmup, path+".inputs", missingHint(Strangers(k.Config, w), missing), "%sexpected %d inputs but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) [%s]. "+
+		k.add(ruleWarmup, path+".inputs", missingHint(UnknownWarmupInputs(k.Config, w), missing), "%sexpected %d inputs but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) [%s]. "+
 			"Please provide all required input(s).", unknownRequest, len(k.GetInput()), len(got), k.GetName(), quoted(got), quoted(missing))
 		return
 	}
@@ -153,9 +152,9 @@ func missingHint(strangers, missing []string) string {
 	return "add the missing inputs"
 }
 
-// Strangers returns the inputs of a sample that are neither an input of the model nor one that a
+// UnknownWarmupInputs returns the inputs of a sample that are neither an input of the model nor one that a
 // scheduler adds to requests, by name.
-func Strangers(c *modelconfig.Config, w *inferencepb.ModelWarmup) (names []string) {
+func UnknownWarmupInputs(c *Config, w *inferencepb.ModelWarmup) (names []string) {
 	known := RequestInputs(c)
 	for _, name := range slices.Sorted(maps.Keys(w.GetInputs())) {
 		if !slices.Contains(known, name) {
@@ -167,7 +166,7 @@ func Strangers(c *modelconfig.Config, w *inferencepb.ModelWarmup) (names []strin
 
 // RequestInputs returns the names of all inputs with which a model can be called: its own, and the
 // controls, states and batch inputs that a scheduler adds.
-func RequestInputs(c *modelconfig.Config) (names []string) {
+func RequestInputs(c *Config) (names []string) {
 	for _, in := range c.GetInput() {
 		names = append(names, in.GetName())
 	}
@@ -190,7 +189,7 @@ func quoted(names []string) string {
 	return "'" + strings.Join(names, "','") + "'"
 }
 
-func (k *checker) value(path string, want *inferencepb.ModelInput, in *inferencepb.ModelWarmup_Input) {
+func (k *fileValidator) value(path string, want *inferencepb.ModelInput, in *inferencepb.ModelWarmup_Input) {
 	if in.GetDataType() != want.GetDataType() {
 		k.add(ruleWarmup, path+".data_type", "write data_type: "+want.GetDataType().String(), "%sinference input '%s' data-type is '%s', but model '%s' expects '%s'",
 			unknownRequest, want.GetName(), tensor.DataType(in.GetDataType()), k.GetName(), tensor.DataType(want.GetDataType()))
@@ -211,7 +210,7 @@ func (k *checker) value(path string, want *inferencepb.ModelInput, in *inference
 }
 
 // strings checks the number of strings in a data file.
-func (k *checker) strings(path, name, file string, shape tensor.Shape) {
+func (k *fileValidator) strings(path, name, file string, shape tensor.Shape) {
 	want, err := shape.Elements()
 	if err != nil {
 		return // reported before

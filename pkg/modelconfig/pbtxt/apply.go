@@ -1,4 +1,4 @@
-package edit
+package pbtxt
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ func Apply(src []byte, want *inferencepb.ModelConfig) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := Parse(src)
+	text, err := NewEditor(src)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func Apply(src []byte, want *inferencepb.ModelConfig) ([]byte, error) {
 
 // applier makes the edits for the differences of two messages.
 type applier struct {
-	text *Text
+	text *Editor
 	err  error
 }
 

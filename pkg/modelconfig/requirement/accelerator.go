@@ -1,8 +1,4 @@
-// Package accelerator translates the execution accelerators of a model configuration to
-// execution providers of ONNX Runtime and their options. The backend appends the providers
-// to its sessions; the linter reports what cannot be translated. Names, values and the texts
-// of the errors are those of Triton's ONNX Runtime backend.
-package accelerator
+package requirement
 
 import (
 	"fmt"
@@ -24,11 +20,11 @@ type Provider struct {
 	Name string
 	// Short is the name that ONNX Runtime's functions and files use for the provider.
 	Short   string
-	Options []Option // sorted by key
+	Options []ProviderOption // sorted by key
 }
 
-// Option is one option of a provider.
-type Option struct{ Key, Value string }
+// ProviderOption is one option of a provider.
+type ProviderOption struct{ Key, Value string }
 
 // Separate reports whether the provider is a library of its own beside ONNX Runtime's.
 func (p Provider) Separate() bool {
@@ -47,14 +43,14 @@ func (p Provider) Get(key string) (string, bool) {
 
 // With returns the provider with an option that is added or replaced.
 func (p Provider) With(key, value string) Provider {
-	options := slices.DeleteFunc(slices.Clone(p.Options), func(o Option) bool { return o.Key == key })
-	p.Options = append(options, Option{key, value})
+	options := slices.DeleteFunc(slices.Clone(p.Options), func(o ProviderOption) bool { return o.Key == key })
+	p.Options = append(options, ProviderOption{key, value})
 	sort.Slice(p.Options, func(i, j int) bool { return p.Options[i].Key < p.Options[j].Key })
 	return p
 }
 
-// Fault is a mistake in an accelerator.
-type Fault struct {
+// AcceleratorFault is a mistake in an accelerator.
+type AcceleratorFault struct {
 	Key  string // of the parameter; empty: the name
 	Err  error
 	Hint string
@@ -64,22 +60,26 @@ type Fault struct {
 
 // GPU translates an entry of gpu_execution_accelerator. The provider is valid if all faults
 // are ignored.
-func GPU(a *Accelerator) (Provider, []Fault) { return translate(a, "cuda", "tensorrt") }
+func GPUProvider(a *Accelerator) (Provider, []AcceleratorFault) {
+	return translateAccelerator(a, "cuda", "tensorrt")
+}
 
 // CPU translates an entry of cpu_execution_accelerator.
-func CPU(a *Accelerator) (Provider, []Fault) { return translate(a, "openvino", "coreml", "xnnpack") }
+func CPUProvider(a *Accelerator) (Provider, []AcceleratorFault) {
+	return translateAccelerator(a, "openvino", "coreml", "xnnpack")
+}
 
-func translate(a *Accelerator, allowed ...string) (Provider, []Fault) {
+func translateAccelerator(a *Accelerator, allowed ...string) (Provider, []AcceleratorFault) {
 	if !slices.Contains(allowed, a.GetName()) {
-		return Provider{}, []Fault{{
+		return Provider{}, []AcceleratorFault{{
 			Err:  status.New(status.InvalidArg, "unknown Execution Accelerator '%s' is requested", a.GetName()),
 			Hint: "write " + strings.Join(allowed, " or "),
 		}}
 	}
-	k := kinds[a.GetName()]
+	k := accelerators[a.GetName()]
 	set := map[string]string{}
 	maps.Copy(set, k.fixed)
-	var faults []Fault
+	var faults []AcceleratorFault
 	for _, key := range slices.Sorted(maps.Keys(a.GetParameters())) {
 		if f := k.parameter(key, a.GetParameters()[key], set); f != nil {
 			f.Ignored = k.lenient
@@ -88,31 +88,31 @@ func translate(a *Accelerator, allowed ...string) (Provider, []Fault) {
 	}
 	p := Provider{Name: k.provider, Short: k.short}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
-		p.Options = append(p.Options, Option{key, set[key]})
+		p.Options = append(p.Options, ProviderOption{key, set[key]})
 	}
 	return p, faults
 }
 
 // kind describes one accelerator.
-type kind struct {
+type accelerator struct {
 	title, provider, short string
 	fixed                  map[string]string // options that are set when no parameter sets them
-	parameters             map[string]parameter
+	parameters             map[string]acceleratorParameter
 	open                   bool // other parameters go to the provider, which checks them
 	lenient                bool // Triton reads no parameters: wrong ones are left out
 }
 
 // parameter says how a parameter becomes an option. It adds the option to set.
-type parameter func(key, value string, set map[string]string) error
+type acceleratorParameter func(key, value string, set map[string]string) error
 
 // parameter translates one parameter. An empty value sets nothing.
-func (k *kind) parameter(key, value string, set map[string]string) *Fault {
+func (k *accelerator) parameter(key, value string, set map[string]string) *AcceleratorFault {
 	translate := k.parameters[key]
 	switch {
 	case translate == nil && k.open:
-		translate = text
+		translate = textOption
 	case translate == nil:
-		return &Fault{
+		return &AcceleratorFault{
 			Key:  key,
 			Err:  status.New(status.InvalidArg, "unknown parameter '%s' is provided for %s Execution Accelerator", key, k.title),
 			Hint: "write one of " + strings.Join(slices.Sorted(maps.Keys(k.parameters)), ", "),
@@ -121,13 +121,15 @@ func (k *kind) parameter(key, value string, set map[string]string) *Fault {
 		return nil
 	}
 	if err := translate(key, value, set); err != nil {
-		return &Fault{Key: key, Err: err, Hint: fmt.Sprintf("correct the value %q", value)}
+		return &AcceleratorFault{Key: key, Err: err, Hint: fmt.Sprintf("correct the value %q", value)}
 	}
 	return nil
 }
 
-// Names returns the names of the accelerators.
-func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
+// AcceleratorNames returns the names of the accelerators.
+func AcceleratorNames() []string { return slices.Sorted(maps.Keys(accelerators)) }
 
-// Parameters returns the keys of the parameters that an accelerator knows.
-func Parameters(name string) []string { return slices.Sorted(maps.Keys(kinds[name].parameters)) }
+// AcceleratorParameters returns the keys of the parameters that an accelerator knows.
+func AcceleratorParameters(name string) []string {
+	return slices.Sorted(maps.Keys(accelerators[name].parameters))
+}

@@ -1,11 +1,10 @@
-package modelfile
+package modelconfig
 
 import (
 	"fmt"
 	"path/filepath"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -13,9 +12,9 @@ import (
 // stateFolder is the folder of a model's directory with the files of initial values.
 const stateFolder = "initial_state"
 
-// States checks the initial values of implicit states.
-func States(c *modelconfig.Config, dir string) []modelconfig.Finding {
-	k := checker{Config: c, dir: dir}
+// ValidateStates checks the initial values of implicit states.
+func ValidateStates(c *Config, dir string) []Finding {
+	k := fileValidator{validator{Config: c}, dir}
 	named := map[string]bool{} // inputs with an initial state
 	for i, s := range c.GetSequenceBatching().GetState() {
 		k.state(fmt.Sprintf("sequence_batching.state[%d]", i), s, named)
@@ -23,15 +22,15 @@ func States(c *modelconfig.Config, dir string) []modelconfig.Finding {
 	return k.found
 }
 
-// ReadState reads the file of an initial value.
-func ReadState(dir, state, file string) ([]byte, error) {
-	if !modelconfig.LocalName(file) {
+// ReadInitialState reads the file of an initial value.
+func ReadInitialState(dir, state, file string) ([]byte, error) {
+	if !LocalName(file) {
 		return nil, status.New(status.InvalidArg, "file '%s' of the initial state of '%s' is outside the folder %s of the model", file, state, stateFolder)
 	}
-	return modelconfig.ReadOwn(dir, filepath.Join(stateFolder, file))
+	return ReadOwn(dir, filepath.Join(stateFolder, file))
 }
 
-func (k *checker) state(path string, s *inferencepb.ModelSequenceBatching_State, named map[string]bool) {
+func (k *fileValidator) state(path string, s *inferencepb.ModelSequenceBatching_State, named map[string]bool) {
 	name := s.GetInputName()
 	if n := len(s.GetInitialState()); n > 1 {
 		k.add(ruleState, path+".initial_state[1]", "keep one",
@@ -62,7 +61,7 @@ func (k *checker) state(path string, s *inferencepb.ModelSequenceBatching_State,
 }
 
 // initial compares an initial state with its state.
-func (k *checker) initial(at string, s *inferencepb.ModelSequenceBatching_State, initial *inferencepb.ModelSequenceBatching_InitialState) {
+func (k *fileValidator) initial(at string, s *inferencepb.ModelSequenceBatching_State, initial *inferencepb.ModelSequenceBatching_InitialState) {
 	name, dims, declared := s.GetInputName(), initial.GetDims(), s.GetDims()
 	switch {
 	case initial.GetDataType() != s.GetDataType():
@@ -92,7 +91,7 @@ func (k *checker) initial(at string, s *inferencepb.ModelSequenceBatching_State,
 
 // stateShape returns the shape of an initial value. Variable dimensions of values that are not
 // configured are 1.
-func (k *checker) stateShape(dims []int64) tensor.Shape {
+func (k *fileValidator) stateShape(dims []int64) tensor.Shape {
 	var shape tensor.Shape
 	if k.GetMaxBatchSize() > 0 {
 		shape = append(shape, 1)
@@ -107,18 +106,18 @@ func (k *checker) stateShape(dims []int64) tensor.Shape {
 }
 
 // size checks that the size of a value can be computed.
-func (k *checker) size(path string, s *inferencepb.ModelSequenceBatching_State, dims []int64) bool {
+func (k *fileValidator) size(path string, s *inferencepb.ModelSequenceBatching_State, dims []int64) bool {
 	shape := k.stateShape(dims)
-	_, err := byteSize(shape, tensor.DataType(s.GetDataType()))
+	_, err := tensorBytes(shape, tensor.DataType(s.GetDataType()))
 	if err != nil {
 		k.addCode(ruleState, status.Internal, path+".dims", "correct the dimensions", "no memory for state '%s' of shape %s: %s", s.GetInputName(), shape, err)
 	}
 	return err == nil
 }
 
-func (k *checker) stateFile(path string, s *inferencepb.ModelSequenceBatching_State, initial *inferencepb.ModelSequenceBatching_InitialState, file string) {
+func (k *fileValidator) stateFile(path string, s *inferencepb.ModelSequenceBatching_State, initial *inferencepb.ModelSequenceBatching_InitialState, file string) {
 	name, d, shape := s.GetInputName(), tensor.DataType(s.GetDataType()), k.stateShape(initial.GetDims())
-	raw, err := ReadState(k.dir, name, file)
+	raw, err := ReadInitialState(k.dir, name, file)
 	if err != nil {
 		e := status.From(err)
 		k.addCode(ruleState, e.Code, path, k.fileHint(stateFolder, file, "put the file into the folder initial_state beside config.pbtxt"), "%s", e.Msg)
@@ -128,13 +127,13 @@ func (k *checker) stateFile(path string, s *inferencepb.ModelSequenceBatching_St
 		k.stateStrings(path, name, file, raw, shape)
 		return
 	}
-	if n, err := byteSize(shape, d); err == nil && int64(len(raw)) < n {
+	if n, err := tensorBytes(shape, d); err == nil && int64(len(raw)) < n {
 		k.add(ruleState, path, fmt.Sprintf("write at least %d bytes", n),
 			"initial_state setting expects %d bytes, but the data provided from %sonly has %d bytes.", n, file, len(raw))
 	}
 }
 
-func (k *checker) stateStrings(path, name, file string, raw []byte, shape tensor.Shape) {
+func (k *fileValidator) stateStrings(path, name, file string, raw []byte, shape tensor.Shape) {
 	const hint = "write each string with its length before it, in 4 bytes"
 	want, _ := shape.Elements() // size has checked it
 	switch n, err := tensor.CountElements(raw); {

@@ -1,4 +1,4 @@
-package cst_test
+package pbtxt_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/cst"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 // TestWalk compares the paths and places of the fields with those of the reader.
@@ -34,7 +34,7 @@ dynamic_batching { priority_queue_policy { key: 2 value { max_queue_size: 3 } } 
 func paths(t *testing.T, text string) []string {
 	t.Helper()
 	var list []string
-	cst.Walk(cst.Parse([]byte(text)), (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor(), func(n cst.Node) bool {
+	pbtxt.Walk(pbtxt.Parse([]byte(text)), (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor(), func(n pbtxt.Node) bool {
 		list = append(list, n.Path)
 		return true
 	})
@@ -47,13 +47,13 @@ func comparePlaces(t *testing.T, text string) {
 	c, err := modelconfig.Parse("f", []byte(text))
 	require.NoError(t, err)
 	seen := map[string]bool{}
-	cst.Walk(cst.Parse([]byte(text)), (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor(), func(n cst.Node) bool {
+	pbtxt.Walk(pbtxt.Parse([]byte(text)), (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor(), func(n pbtxt.Node) bool {
 		if seen[n.Path] || strings.ContainsAny(n.Path, `"\`) { // keys of maps may be written twice, or with escapes
 			return true
 		}
 		seen[n.Path] = true
 		start := n.Field.Start
-		if n.Element && n.Field.Value.Kind == cst.List {
+		if n.Element && n.Field.Value.Kind == pbtxt.List {
 			start = n.Value.Start
 		}
 		line := strings.Count(text[:start], "\n") + 1
@@ -83,17 +83,17 @@ func FuzzParse(f *testing.F) {
 	f.Add("name: \"m\" # c\ninput [ { name: 'a' dims: [ 1, 2 ] }, < name: \"b\" > ] [a.b/c]: 1 x: -inf")
 	f.Add("input { name: \"a\" \"b\" # c\n dims: 0x1f dims: 1e+5f } } ] , ; { \"")
 	f.Fuzz(func(t *testing.T, text string) {
-		tree := cst.Parse([]byte(text))
-		var fields func([]*cst.Field)
-		var value func(*cst.Value)
-		value = func(v *cst.Value) {
+		tree := pbtxt.Parse([]byte(text))
+		var fields func([]*pbtxt.Field)
+		var value func(*pbtxt.Value)
+		value = func(v *pbtxt.Value) {
 			require.True(t, 0 <= v.Start && v.Start < v.End && v.End <= len(text))
 			fields(v.Fields)
 			for _, e := range v.Values {
 				value(e)
 			}
 		}
-		fields = func(list []*cst.Field) {
+		fields = func(list []*pbtxt.Field) {
 			for _, f := range list {
 				require.True(t, 0 <= f.Start && f.Start < f.End && f.End <= len(text))
 				if f.Value != nil {

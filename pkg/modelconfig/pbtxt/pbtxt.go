@@ -1,8 +1,9 @@
-// Package cst reads the text of a config.pbtxt into a concrete syntax tree: every field with its
-// comments and its place in the text. It knows the grammar of protobuf's text format, and neither
-// the schema nor what a value means: that is modelconfig.Parse. A text with mistakes has a tree
-// too, which leaves out what cannot be read, because editors show texts that are being written.
-package cst
+// Package pbtxt works on the text of a config.pbtxt as its author wrote it: it formats it, and changes fields in place.
+// Parse reads it into a concrete syntax tree: every field with its comments and its place in the text. The tree knows
+// the grammar of protobuf's text format, and neither the schema nor what a value means: that is modelconfig.Parse. A
+// text with mistakes has a tree too, which leaves out what cannot be read, because editors show texts that are being
+// written.
+package pbtxt
 
 // File is the tree of a text.
 type File struct {

@@ -1,7 +1,4 @@
-// Package modelfile checks the parts of a configuration that name files beside the model, together
-// with those files: label files, the samples of model_warmup and the initial values of states. A
-// load reports the first finding; the texts are Triton's.
-package modelfile
+package modelconfig
 
 import (
 	"errors"
@@ -9,46 +6,20 @@ import (
 	"os"
 	"path/filepath"
 
-	"triton/pkg/modelconfig"
 	"triton/pkg/spelling"
 	"triton/pkg/status"
 )
 
-const (
-	ruleState  = "TRN309"
-	ruleLabels = "TRN511"
-	ruleWarmup = "TRN513"
-)
-
-// Rules returns the rules of this package by ID.
-func Rules() []modelconfig.Rule {
-	return []modelconfig.Rule{
-		{ID: ruleState, Doc: "the initial value of a state fits the state"},
-		{ID: ruleLabels, Doc: "label files exist inside the model's directory"},
-		{ID: ruleWarmup, Doc: "warm-up samples have the inputs of the model, and their data files"},
-	}
+// fileValidator checks what a configuration says of files beside the model, together with these files. A load reports
+// the first finding; the texts are Triton's.
+type fileValidator struct {
+	validator
+	dir string // of the model
 }
 
-// checker collects findings.
-type checker struct {
-	*modelconfig.Config
-	dir   string // of the model
-	found []modelconfig.Finding
-}
-
-func (k *checker) add(rule, path, hint, format string, args ...any) {
-	k.addCode(rule, status.InvalidArg, path, hint, format, args...)
-}
-
-func (k *checker) addCode(rule string, code status.Code, path, hint, format string, args ...any) {
-	k.found = append(k.found, modelconfig.Finding{
-		Rule: rule, Code: code, Path: path, Pos: k.Position(path), Msg: fmt.Sprintf(format, args...), Hint: hint,
-	})
-}
-
-// Labels checks the label files of the outputs of the model in dir.
-func Labels(c *modelconfig.Config, dir string) []modelconfig.Finding {
-	k := checker{Config: c, dir: dir}
+// ValidateLabels checks the label files of the outputs of the model in dir.
+func ValidateLabels(c *Config, dir string) []Finding {
+	k := fileValidator{validator{Config: c}, dir}
 	seen := map[string]bool{}
 	for i, out := range c.GetOutput() {
 		file := out.GetLabelFilename()
@@ -61,12 +32,12 @@ func Labels(c *modelconfig.Config, dir string) []modelconfig.Finding {
 			continue
 		}
 		seen[out.GetName()] = true
-		if !modelconfig.LocalName(file) {
+		if !LocalName(file) {
 			k.addCode(ruleLabels, status.Unsupported, path, "put the file beside config.pbtxt and write its name alone",
 				"label file path '%s' for output '%s' in model '%s' is outside model directory", filepath.Join(dir, file), out.GetName(), c.GetName())
 			continue
 		}
-		if _, err := modelconfig.ReadOwn(dir, file); err != nil {
+		if _, err := ReadOwn(dir, file); err != nil {
 			e := status.From(err)
 			k.addCode(ruleLabels, e.Code, path, k.fileHint(".", file, "put the file beside config.pbtxt"), "%s", e.Msg)
 		}
@@ -75,7 +46,7 @@ func Labels(c *modelconfig.Config, dir string) []modelconfig.Finding {
 }
 
 // fileHint names the file of a folder of the model whose name is nearest to one that is not there.
-func (k *checker) fileHint(folder, name, otherwise string) string {
+func (k *fileValidator) fileHint(folder, name, otherwise string) string {
 	entries, err := os.ReadDir(filepath.Join(k.dir, folder))
 	if err != nil {
 		return otherwise
@@ -91,7 +62,7 @@ func (k *checker) fileHint(folder, name, otherwise string) string {
 
 // open opens a regular file in a folder of the model's directory, and returns its size. Links may
 // not leave the model's directory.
-func open(dir, folder, name string) (*os.File, int64, error) {
+func openIn(dir, folder, name string) (*os.File, int64, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, 0, err

@@ -1,4 +1,4 @@
-package agent_test
+package modelconfig_test
 
 import (
 	"os"
@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/agent"
 	"triton/pkg/status"
 )
 
@@ -50,8 +49,8 @@ func TestRun(t *testing.T) {
 			c, err := modelconfig.Parse("config.pbtxt", []byte("model_repository_agents { "+test.agents+" }"))
 			require.NoError(t, err)
 			var got []finding
-			for _, f := range agent.Run(c, dir) {
-				require.Equal(t, agent.Rules()[0].ID, f.Rule)
+			for _, f := range modelconfig.RunAgents(c, dir) {
+				require.Equal(t, "TRN830", f.Rule)
 				require.NotEmpty(t, f.Hint)
 				got = append(got, finding{f.Code, f.Pos.Line, f.Msg})
 			}

@@ -1,4 +1,4 @@
-package format_test
+package pbtxt_test
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 
 	"triton/cmd/cli/clitest/golden"
 	"triton/pkg/modelconfig"
-	"triton/pkg/modelconfig/format"
+	"triton/pkg/modelconfig/pbtxt"
 )
 
 // TestSource formats every testdata/*.txtar: "in" becomes "out", which stays as it is.
@@ -27,7 +27,7 @@ func TestSource(t *testing.T) {
 			a, err := txtar.ParseFile(file)
 			require.NoError(t, err)
 			require.Equal(t, "in", a.Files[0].Name)
-			got, err := format.Source("in", a.Files[0].Data)
+			got, err := pbtxt.Format("in", a.Files[0].Data)
 			require.NoError(t, err)
 			if golden.Update() {
 				a.Files = append(a.Files[:1], txtar.File{Name: "out", Data: got})
@@ -42,7 +42,7 @@ func TestSource(t *testing.T) {
 // TestMistake refuses what is no configuration.
 func TestMistake(t *testing.T) {
 	t.Parallel()
-	_, err := format.Source("m/config.pbtxt", []byte("nothing: 1"))
+	_, err := pbtxt.Format("m/config.pbtxt", []byte("nothing: 1"))
 	require.ErrorContains(t, err, "m/config.pbtxt")
 	require.ErrorContains(t, err, `no field named "nothing"`)
 }
@@ -73,13 +73,13 @@ func check(t *testing.T, src []byte) {
 	t.Helper()
 	before, err := modelconfig.Parse("f", src)
 	require.NoError(t, err)
-	out, err := format.Source("f", src)
+	out, err := pbtxt.Format("f", src)
 	require.NoError(t, err)
 	after, err := modelconfig.Parse("f", out)
 	require.NoError(t, err)
 	require.True(t, proto.Equal(before.ModelConfig, after.ModelConfig), "%s", out)
 	require.Equal(t, comments(string(src)), comments(string(out)))
-	again, err := format.Source("f", out)
+	again, err := pbtxt.Format("f", out)
 	require.NoError(t, err)
 	require.Equal(t, string(out), string(again))
 }

@@ -1,6 +1,4 @@
-// Package textvalue reads numbers and truth values from the texts of parameters as Triton's ONNX
-// Runtime backend does, with its texts for what cannot be read.
-package textvalue
+package requirement
 
 import (
 	"strconv"
@@ -9,9 +7,9 @@ import (
 	"triton/pkg/status"
 )
 
-// Integer returns the number that a text begins with, after blanks. Like Triton it ignores what
-// follows.
-func Integer(text string) (int, error) {
+// ParseInteger returns the number that the text of a parameter begins with, after blanks. Like Triton's ONNX Runtime
+// backend it ignores what follows; this one, ParseSize and ParseBool have its texts for what cannot be read.
+func ParseInteger(text string) (int, error) {
 	v := strings.TrimLeft(text, " \t\n\v\f\r")
 	end := 0
 	if v != "" && (v[0] == '-' || v[0] == '+') {
@@ -27,8 +25,8 @@ func Integer(text string) (int, error) {
 	return int(n), nil
 }
 
-// Size returns a number of bytes.
-func Size(text string) (uint64, error) {
+// ParseSize returns a number of bytes.
+func ParseSize(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return 0, status.New(status.InvalidArg, "failed to convert '%s' to integral number", text)
@@ -36,8 +34,8 @@ func Size(text string) (uint64, error) {
 	return n, nil
 }
 
-// Bool returns the truth value of a text.
-func Bool(text string) (bool, error) {
+// ParseBool returns the truth value of a text.
+func ParseBool(text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "true", "on", "1":
 		return true, nil

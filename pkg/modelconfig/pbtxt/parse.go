@@ -1,4 +1,4 @@
-package cst
+package pbtxt
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package modelfile_test
+package modelconfig_test
 
 import (
 	"os"
@@ -12,10 +12,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	accelerators "triton/pkg/modelconfig/accelerator"
-	"triton/pkg/modelconfig/agent"
 	"triton/pkg/modelconfig/extension"
-	"triton/pkg/modelconfig/modelfile"
 	"triton/pkg/modelconfig/requirement"
 )
 
@@ -32,11 +29,11 @@ type field struct {
 var fields = map[string]field{
 	"default_model_filename": {`default_model_filename: "%s"`, "1", false, false, names},
 	"cc_model_filenames":     {`cc_model_filenames { key: "8.0" value: "%s" }`, "1", false, false, names},
-	"label_filename":         {`output { name: "A" label_filename: "%s" }`, ".", true, false, modelfile.Labels},
+	"label_filename":         {`output { name: "A" label_filename: "%s" }`, ".", true, false, modelconfig.ValidateLabels},
 	"input_data_file": {`input { name: "X" data_type: TYPE_UINT8 dims: [ 1 ] }
-		model_warmup { name: "w" batch_size: 1 inputs { key: "X" value { data_type: TYPE_UINT8 dims: [ 1 ] input_data_file: "%s" } } }`, "warmup", true, false, modelfile.Warmup},
+		model_warmup { name: "w" batch_size: 1 inputs { key: "X" value { data_type: TYPE_UINT8 dims: [ 1 ] input_data_file: "%s" } } }`, "warmup", true, false, modelconfig.ValidateWarmup},
 	"data_file": {`sequence_batching { state { input_name: "S" output_name: "T" data_type: TYPE_UINT8 dims: [ 1 ]
-		initial_state { name: "i" data_type: TYPE_UINT8 dims: [ 1 ] data_file: "%s" } } }`, "initial_state", true, false, modelfile.States},
+		initial_state { name: "i" data_type: TYPE_UINT8 dims: [ 1 ] data_file: "%s" } } }`, "initial_state", true, false, modelconfig.ValidateStates},
 	"op_library_filename": {`model_operations { op_library_filename: "%s" }`, "1", false, true, names},
 
 	"EXECUTION_ENV_PATH":  {parameter("EXECUTION_ENV_PATH"), ".", false, true, names},
@@ -56,7 +53,9 @@ var fields = map[string]field{
 	}},
 	"MD5": {
 		`model_repository_agents { agents { name: "checksum" parameters { key: "MD5:%s" value: "9dd4e461268c8034f5c8564e155c67a6" } } }`, ".", false, false,
-		func(c *modelconfig.Config, dir string) []modelconfig.Finding { return agent.Run(c, os.DirFS(dir)) },
+		func(c *modelconfig.Config, dir string) []modelconfig.Finding {
+			return modelconfig.RunAgents(c, os.DirFS(dir))
+		},
 	},
 
 	"cache_dir":                   {accelerator("cpu", "openvino", "cache_dir"), ".", false, true, names},
@@ -107,8 +106,8 @@ func TestAllFieldsOfFiles(t *testing.T) {
 		}
 	}
 	visit((&inferencepb.ModelConfig{}).ProtoReflect().Descriptor())
-	for _, a := range accelerators.Names() {
-		for _, key := range accelerators.Parameters(a) {
+	for _, a := range requirement.AcceleratorNames() {
+		for _, key := range requirement.AcceleratorParameters(a) {
 			if isFile.MatchString(key) {
 				require.Contains(t, fields, key, a)
 			}

@@ -1,42 +1,39 @@
-// Package edit changes the text of a configuration field by field. Everything that an edit does
-// not name stays as its author wrote it: comments, order, layout.
-//
-// Paths are those of modelconfig.Config.Position: `input[0].dims[1]`, `parameters["k"]`. Values and
-// fields are given in protobuf text format.
-package edit
+package pbtxt
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Text is a configuration that is being edited. Its methods leave it unchanged when they return
-// an error.
-type Text struct {
+// Editor changes the text of a configuration field by field. Everything that an edit does not name stays as its author
+// wrote it: comments, order, layout. Paths are those of modelconfig.Config.Position: `input[0].dims[1]`,
+// `parameters["k"]`. Values and fields are given in protobuf text format. A method that returns an error leaves the text
+// unchanged.
+type Editor struct {
 	src    string
 	fields []field
 }
 
-// Parse reads a text. It may have fields and values that the schema does not know, but its
+// NewEditor reads a text. It may have fields and values that the schema does not know, but its
 // messages, lists and strings must be closed.
-func Parse(src []byte) (*Text, error) {
+func NewEditor(src []byte) (*Editor, error) {
 	fields, err := read(string(src))
 	if err != nil {
 		return nil, err
 	}
-	return &Text{string(src), fields}, nil
+	return &Editor{string(src), fields}, nil
 }
 
 // Bytes returns the text.
-func (t *Text) Bytes() []byte { return []byte(t.src) }
+func (t *Editor) Bytes() []byte { return []byte(t.src) }
 
 // Has reports whether the text sets a field.
-func (t *Text) Has(path string) bool {
+func (t *Editor) Has(path string) bool {
 	_, err := t.find(path)
 	return err == nil
 }
 
-func (t *Text) find(path string) (place, error) {
+func (t *Editor) find(path string) (place, error) {
 	steps, err := parsePath(path)
 	if err != nil {
 		return place{}, err
@@ -51,7 +48,7 @@ func (t *Text) find(path string) (place, error) {
 // Set changes the value of a field, an element or an entry that the text has. The new value is
 // such as `8`, `"x"`, `[ 1, 2 ]` or `{ count: 2 }`. A repeated field that is written several times
 // becomes one list.
-func (t *Text) Set(path, value string) error {
+func (t *Editor) Set(path, value string) error {
 	at, err := t.find(path)
 	if err != nil {
 		return err
@@ -68,7 +65,7 @@ func (t *Text) Set(path, value string) error {
 }
 
 // Rename changes the name of a field.
-func (t *Text) Rename(path, name string) error {
+func (t *Editor) Rename(path, name string) error {
 	at, err := t.find(path)
 	if err != nil {
 		return err
@@ -80,7 +77,7 @@ func (t *Text) Rename(path, name string) error {
 }
 
 // Insert adds fields at the end of the message at parent, or of the text if parent is empty.
-func (t *Text) Insert(parent, fields string) error {
+func (t *Editor) Insert(parent, fields string) error {
 	fields = strings.Trim(fields, "\n")
 	if parent == "" {
 		head := t.src
@@ -99,7 +96,7 @@ func (t *Text) Insert(parent, fields string) error {
 	return t.insertInto(at.value, fields)
 }
 
-func (t *Text) insertInto(v *value, fields string) error {
+func (t *Editor) insertInto(v *value, fields string) error {
 	line := strings.LastIndexByte(t.src[:v.close], '\n') + 1
 	outer := t.src[line:v.close]
 	if strings.TrimSpace(outer) != "" || line <= v.start { // the closing sign is not alone on its line
@@ -124,7 +121,7 @@ func (t *Text) insertInto(v *value, fields string) error {
 
 // Append adds an element to a repeated field: to its last list, or after its last occurrence. A
 // path without occurrences is inserted.
-func (t *Text) Append(path, value string) error {
+func (t *Editor) Append(path, value string) error {
 	at, err := t.find(path)
 	if err != nil {
 		parent, name := split(path)
@@ -148,7 +145,7 @@ func (t *Text) Append(path, value string) error {
 
 // Remove removes a field, an element or an entry with the comments inside it. Its line goes with it
 // if nothing else is on it; comments around it stay.
-func (t *Text) Remove(path string) error {
+func (t *Editor) Remove(path string) error {
 	at, err := t.find(path)
 	if err != nil {
 		return err
@@ -164,7 +161,7 @@ func (t *Text) Remove(path string) error {
 }
 
 // removeItem removes an element of a list with the comma before or after it.
-func (t *Text) removeItem(f *field, item *value) error {
+func (t *Editor) removeItem(f *field, item *value) error {
 	for i := range f.values {
 		if &f.values[i] != item {
 			continue
@@ -179,7 +176,7 @@ func (t *Text) removeItem(f *field, item *value) error {
 
 // separated removes the comma between two offsets, and the element beside them that ends or starts
 // at other.
-func (t *Text) separated(from, to, other int) error {
+func (t *Editor) separated(from, to, other int) error {
 	gap := []byte(t.src[from:to])
 	comment := false
 	for i, c := range gap {
@@ -223,12 +220,12 @@ func cut(src string, start, end int) string {
 	return src[:start] + rest
 }
 
-func (t *Text) replace(start, end int, text string) error {
+func (t *Editor) replace(start, end int, text string) error {
 	return t.become(t.src[:start] + text + t.src[end:])
 }
 
 // become takes a new text if it can be read.
-func (t *Text) become(src string) error {
+func (t *Editor) become(src string) error {
 	fields, err := read(src)
 	if err != nil {
 		return fmt.Errorf("the edited text cannot be read: %w", err)
