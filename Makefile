@@ -3,8 +3,7 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
-# Functions begin at multiples of 16 bytes, not 32: 0.3 MB less.
-LDFLAGS  = -s -w -funcalign=16 -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 PYTHON  ?= python3
 
 # NVML's header marks its older calls as deprecated; and where the linker binds all
@@ -17,17 +16,8 @@ endif
 # gRPC's trace pages would bring in the templates of the standard library, and with them a
 # quarter more of a program (pkg/ui/webpage).
 TAGS     = grpcnotrace
-# What is compiled without inlining, because a program of all commands is smaller then: 35.08 MB, not 36.16; with
-# nothing inlined at all it would have 33.4. None of this is in the way of a request or of the load of `triton perf`.
-# `go test` compiles nothing more for it: it has no -trimpath, so its packages are others in the cache already.
-COLD = triton/cmd triton/repo triton/analyzer triton/perf/result triton/perf/report triton/pkg/ui \
-  charm.land github.com/charmbracelet github.com/clipperhouse github.com/lucasb-eyer github.com/olekukonko \
-  github.com/spf13 github.com/sagikazarmark github.com/subosito github.com/go-viper github.com/sourcegraph github.com/rogpeppe \
-  github.com/pelletier go.yaml.in gopkg.in golang.org/x/text codeberg.org golang.org/x/image maragu.dev \
-  github.com/parquet-go github.com/twpayne github.com/pierrec github.com/minio/minio-go github.com/tinylib oras.land \
-  golang.org/x/oauth2 go.opentelemetry.io/otel/exporters go.opentelemetry.io/proto github.com/grpc-ecosystem \
-  github.com/prometheus/procfs github.com/prometheus/common
-export GCFLAGS = $(foreach path,$(COLD),-gcflags=$(path)/...=-l)
+# One set of flags for the program and for the tests, so that each package is compiled once.
+export GOFLAGS ?= -trimpath -tags=$(TAGS)
 MODELS  ?= models
 DEMO_PORT ?= 8000
 
@@ -57,13 +47,13 @@ help: ## this list
 .PHONY: build
 build: ## build bin/triton
 	@mkdir -p bin
-	go build -trimpath -tags $(TAGS) $(GCFLAGS) -ldflags '$(LDFLAGS)' -o bin/triton ./cmd/triton
+	go build -ldflags '$(LDFLAGS)' -o bin/triton ./cmd/triton
 
 LIBRARY ?= bin/libtritonserver.so
 .PHONY: libtritonserver
 libtritonserver: ## build bin/libtritonserver.so, the server as a C library; its headers are in server/capi/include
 	@mkdir -p $(dir $(LIBRARY))
-	go build -buildmode=c-shared -trimpath -tags $(TAGS) -o $(LIBRARY) \
+	go build -buildmode=c-shared -o $(LIBRARY) \
 	  -ldflags '-s -w -X main.version=$(VERSION) -extldflags=-Wl,-soname,libtritonserver.so,-z,lazy,--version-script=$(CURDIR)/server/capi/exports.map' ./cmd/libtritonserver
 	@rm -f $(LIBRARY:.so=.h)
 	go run ./cmd/libtritonserver/weaken $(LIBRARY) nvml
@@ -101,18 +91,21 @@ demo: build onnxruntime ## build, make the example models, serve them, measure r
 	@deploy/demo.sh bin/triton $(MODELS) $(DEMO_PORT)
 
 .PHONY: test
-test: build onnxruntime redis haproxy $(VENV)/.stamp ## everything: unit, race, no-cgo, other systems, real ONNX Runtime, real Python clients
+test: build onnxruntime redis haproxy $(VENV)/.stamp ## what must pass before a change lands: all tests, and those of the packages that share memory by the race detector
 	@deploy/size.sh bin/triton
-	go run ./deploy/sbom -check bin/triton
 	@[ "$$(uname -s)" != Linux ] || testdata/gpu/standin/check.sh bin/triton
-	CGO_ENABLED=0 go build ./...
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build ./...
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build ./...
 	deploy/gotest.sh go test $(TESTFLAGS) -timeout 10m ./...
-	deploy/gotest.sh go test $(TESTFLAGS) -race -short -vet=off -timeout 12m $(RACE_PACKAGES)
+	deploy/gotest.sh go test $(TESTFLAGS) -race -short -timeout 12m $$(go run ./deploy/testplan race)
 
-# Programs of tests are linked without debug information: linking is much of the time.
-TESTFLAGS = -ldflags=-w
+# Programs of tests are linked without debug information: linking is much of the time. `make lint` vets.
+TESTFLAGS = -ldflags=-w -vet=off
+
+BASE ?= main
+.PHONY: check
+check: onnxruntime ## a minute while you work: builds, vets and tests what differs from BASE (main) and what imports it
+	go build ./...
+	@affected=$$(go run ./deploy/testplan affected $(BASE)) && changed=$$(go run ./deploy/testplan changed $(BASE)) && \
+	  if [ -z "$$affected" ]; then echo "no package differs from $(BASE)"; else set -x; go vet $$affected && go test $(TESTFLAGS) -short -timeout 5m $$changed; fi
 
 .PHONY: redis
 redis: ## unpack Debian's redis-server into build/tools/, for tests that are otherwise skipped
@@ -128,18 +121,13 @@ manifests: $(TOOLS)/helm $(TOOLS)/kubeconform ## lint and render the Helm chart,
 
 $(TOOLS)/helm $(TOOLS)/kubeconform:
 	@mkdir -p $(TOOLS)
-	GOBIN=$(abspath $(TOOLS)) go install -trimpath $(if $(findstring helm,$(notdir $@)),$(HELM),$(KUBECONFORM))
+	GOBIN=$(abspath $(TOOLS)) go install $(if $(findstring helm,$(notdir $@)),$(HELM),$(KUBECONFORM))
 
 .PHONY: observability
 observability: onnxruntime ## test the alerts with promtool, and each query of dashboard and alerts with a real Prometheus
 	testdata/prometheus/get.sh $(TOOLS)
 	cd deploy/observability && $(abspath $(TOOLS))/promtool check rules alerts.yaml && $(abspath $(TOOLS))/promtool test rules alerts_test.yaml
 	TRITON_PROMETHEUS=$(abspath $(TOOLS)) go test -count=1 -run '^TestDashboard$$' ./cmd/triton/
-
-# The packages with goroutines or shared memory of their own; the others have
-# nothing that the race detector could see.
-RACE_PACKAGES = $(shell go list ./pkg/... ./server/... ./perf/... ./analyzer/... ./repo/lsp | \
-  grep -vE '/pkg/(gpu|hashorder|modelconfig.*|onnxmodel.*|spelling|kserve/rest)$$|/analyzer/(metric|trial|ranking|settings|cost|capacity|variant|report/.*|footprint/(law|oom|packing|sweep)|search/(space|tpe|planner|brute|quick|sweep))$$|/pkg/(framework|gpu/catalog|modelconfig/.*)$$|/(conformance|contenttype|desired|layout|plan|restricted|validation|vertex|report|search|routing|fleetstate|readiness|evict|estimate|settle|credential|signature|unpack|webget|isolated/wire|webpage|perf/data|perf/llm|genaiperf|perf/trace|perf/result|chart|compare|rows|confidence)$$')
 
 $(VENV)/.stamp: testdata/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)
@@ -208,7 +196,7 @@ stores: build/stores/.stamp ## models from real stores (MinIO, fake-gcs-server, 
 
 build/stores/.stamp:
 	mkdir -p build/stores
-	for p in $(STORES); do CGO_ENABLED=0 GOBIN=$(abspath build/stores) go install -trimpath $$p || exit 1; done
+	for p in $(STORES); do CGO_ENABLED=0 GOBIN=$(abspath build/stores) go install $$p || exit 1; done
 	npm install --prefix build/stores --no-audit --no-fund --no-package-lock $(AZURITE)
 	@touch $@
 
@@ -332,6 +320,25 @@ reproducible: onnxruntime $(TOOLS)/nfpm ## `make packages` twice, in two folders
 sbom-check: ## check the bills of materials in dist/ by the schemas of CycloneDX and SPDX
 	[ -d build/sbom ] || { $(PYTHON) -m venv build/sbom && build/sbom/bin/pip install -q 'cyclonedx-python-lib[json-validation]==11.12.0' spdx-tools==0.8.5; }
 	build/sbom/bin/python deploy/sbom/check.py $(or $(DIST),dist)
+
+# The lanes of `make verify`, docs/testing.md tells what each costs and when it must run.
+VERIFY = verify-systems verify-bill verify-race conformance isolation capi-cgocheck zoo chaos-short manifests
+.PHONY: verify $(filter verify-%,$(VERIFY))
+verify: ## what `make test` leaves out: other systems, the whole race detector, long lanes; VERIFY="verify-race zoo" for some
+	@for lane in $(VERIFY); do echo "== $$lane"; begun=$$(date +%s); $(MAKE) --no-print-directory $$lane || { echo "verify: $$lane failed" >&2; exit 1; }; \
+	  echo "== $$lane: $$(($$(date +%s) - begun)) s"; done
+
+verify-systems: ## without cgo; macOS; Windows
+	CGO_ENABLED=0 go build ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go vet ./...
+	GOARCH=arm64 CGO_ENABLED=0 go vet ./...
+
+verify-bill: build ## the licences and the bill of materials
+	go run ./deploy/sbom -check bin/triton
+
+verify-race: onnxruntime redis haproxy $(VENV)/.stamp ## all packages by the race detector, without -short
+	deploy/gotest.sh go test $(TESTFLAGS) -race -timeout 30m ./...
 
 .PHONY: vulnerabilities
 vulnerabilities: ## govulncheck; needs the network's vulnerability database

@@ -4,7 +4,6 @@
 # finished files at the end; what has these names there is replaced, other files stay.
 #   VERSION            default: git describe
 #   SOURCE_DATE_EPOCH  default: the time of the commit
-#   GCFLAGS            flags of go build for the compiler; default: none, make sets them
 #   ONNXRUNTIME        the folder with ONNX Runtime's library and licence; default: lib
 #   NFPM               the program; default: build/tools/nfpm
 #   VARIANTS           images; default: "bare cpu python"
@@ -42,10 +41,9 @@ mkdir -p "$out"
 case $version in [0-9]*.*.*) number=$version ;; v[0-9]*) number=${version#v} ;; *) number=0.0.0-$version ;; esac
 
 # 1. Programs. "native" opens ONNX Runtime, GPUs and libraries built for Triton; "bare" needs nothing, not even a C library.
-flags="-s -w -buildid= -funcalign=16 -X main.version=$version -X main.commit=$commit"
+flags="-s -w -buildid= -X main.version=$version -X main.commit=$commit"
 build() { # ARCH CGO LDFLAGS OUTPUT
-	# shellcheck disable=SC2086 # GCFLAGS are words
-	GOOS=linux GOARCH=$1 CGO_ENABLED=$2 go build -trimpath -buildvcs=false -tags grpcnotrace ${GCFLAGS:-} -ldflags "$flags $3" -o "$4" ./cmd/triton
+	GOOS=linux GOARCH=$1 CGO_ENABLED=$2 go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags "$flags $3" -o "$4" ./cmd/triton
 }
 link="-extldflags=-Wl,-z,lazy,--build-id=none,--version-script=$PWD/server/capi/exports.map"
 build "$native" 1 "$link" "$work/native-$native"
@@ -65,7 +63,7 @@ for arch in amd64 arm64; do build $arch 0 "" "$work/bare-$arch"; done
 
 # 2. Manual pages and completions.
 # With the settings of the program, so that what was compiled is used again.
-go run -trimpath -tags grpcnotrace ${GCFLAGS:-} ./deploy/manual "$work/man" "$version" "$SOURCE_DATE_EPOCH"
+go run -trimpath -tags grpcnotrace ./deploy/manual "$work/man" "$version" "$SOURCE_DATE_EPOCH"
 mkdir -p "$work/completions"
 "$work/native-$native" completion bash >"$work/completions/triton.bash"
 "$work/native-$native" completion zsh >"$work/completions/_triton"

@@ -2,7 +2,7 @@
 # Builds the packages twice and compares them: reproducible.sh FOLDER. The two sources lie in folders with different
 # names below FOLDER, and each build has a cache of its own; all of it is removed if the builds are the same.
 #   VERSION     default: git describe
-#   ONNXRUNTIME, NFPM, GCFLAGS, VARIANTS  as packages.sh reads them
+#   ONNXRUNTIME, NFPM, VARIANTS  as packages.sh reads them
 #   KEEP_CACHE  1: the usual cache of Go. What was compiled is used again, so only what is linked and packed is compared.
 set -eu
 cd "$(dirname "$0")/.."
