@@ -65,7 +65,7 @@ func alsoAbsent(m *fake) *fake {
 const tail = " seq=0 start=false end=false prio=0 timeout=0 params=0"
 
 // The rules of shapes between models were recorded from NVIDIA's server: see
-// docs/compatibility.md.
+// docs/compatibility-details.md.
 func TestBehavior(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // differences are the reasons why an answer differs from Triton's, by the start of the case's
-// name. docs/compatibility.md lists them too.
+// name. docs/compatibility-details.md lists them too.
 var differences = []struct{ cases, why string }{
 	{"route 08", "HEAD is answered as GET is, without the body"},
 	{"route 10", "OPTIONS tells the methods; Triton refuses it"},

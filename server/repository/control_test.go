@@ -54,7 +54,7 @@ output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }
 `
 
 // TestControl compares with the recorded answers of Triton's server 2.51. The answer of a
-// command with "differs" is intended to be another; docs/compatibility.md has the reason.
+// command with "differs" is intended to be another; docs/compatibility-details.md has the reason.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/control", func(t *testing.T, path string) {

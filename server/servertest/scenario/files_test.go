@@ -3,6 +3,7 @@ package scenario
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,18 +54,20 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// TestReasonsAreDocumented wants every reason in docs/compatibility.md, word for
+// TestReasonsAreDocumented wants every reason in docs/compatibility-tests.md, word for
 // word.
 func TestReasonsAreDocumented(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "compatibility.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "compatibility-tests.md"))
 	require.NoError(t, err)
 	all, err := Suites()
 	require.NoError(t, err)
 	for _, s := range all {
 		for _, c := range s.Scenarios {
 			for _, why := range c.Reasons {
-				require.Contains(t, string(doc), why, "%s: %s", s.Name, c.Name)
+				if !strings.Contains(string(doc), why) {
+					t.Errorf("%s: %s: the reason is not in the document: %s", s.Name, c.Name, why)
+				}
 			}
 		}
 	}
