@@ -6,6 +6,7 @@ package instance
 import (
 	"context"
 	"log/slog"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 
@@ -80,6 +81,7 @@ type worker struct {
 	stats      *stats.DeviceStats
 	executions *atomic.Uint64  // that succeeded
 	slot       *scheduler.Slot // nil when it is passive
+	batches    context.Context // the group's context of batches, with the instance's labels for profiles
 	instance   backend.Instance
 	instanceMu sync.RWMutex // guards instance for readers on other goroutines
 	// thread calls the instance; nil: any thread does.
@@ -129,6 +131,7 @@ func New(o Options) *Group {
 // newWorker returns a worker without an instance; slot is nil if it is passive.
 func (g *Group) newWorker(at backend.Placement, slot *scheduler.Slot) *worker {
 	w := &worker{group: g, at: at, slot: slot, removed: make(chan struct{}), left: make(chan struct{})}
+	w.batches = pprof.WithLabels(g.batchContext, g.labels(w))
 	if slot != nil {
 		w.stats, w.executions = deviceStats(g.opts.Stats, at), g.opts.Stats.Instance(slot.Index)
 	}
@@ -147,7 +150,10 @@ func deviceStats(m *stats.Model, at backend.Placement) *stats.DeviceStats {
 // returns the slot in every case.
 func (g *Group) runInline(slot *scheduler.Slot, self *infer.Request) {
 	defer g.source.Done(slot)
-	g.run(g.batchContext, (*g.bySlot.Load())[slot.Index], self)
+	w := (*g.bySlot.Load())[slot.Index]
+	pprof.SetGoroutineLabels(w.batches)
+	defer pprof.SetGoroutineLabels(context.Background())
+	g.run(w.batches, w, self)
 }
 
 // done records the end of a goroutine or of a kept request, which running counts.

@@ -114,13 +114,12 @@ func (g *Group) ended() {
 // serve runs the batches of an instance, on the instance's own goroutine.
 func (g *Group) serve(w *worker) {
 	defer g.ended()
-	pprof.Do(g.batchContext, g.labels(w), func(ctx context.Context) {
-		for again := true; again; again = g.restart(ctx, w) {
-			for g.source.Next(w.slot) {
-				g.run(ctx, w, nil)
-			}
+	pprof.SetGoroutineLabels(w.batches)
+	for again := true; again; again = g.restart(w.batches, w) {
+		for g.source.Next(w.slot) {
+			g.run(w.batches, w, nil)
 		}
-		g.waitKept(w)
-		g.leaveIfRemoved(w)
-	})
+	}
+	g.waitKept(w)
+	g.leaveIfRemoved(w)
 }
