@@ -287,9 +287,9 @@ $(TOOLS)/grpcurl:
 	GOBIN=$(abspath $(TOOLS)) go install $(GRPCURL)
 
 .PHONY: bench
-bench: build onnxruntime oracle ## the figures of docs/benchmarks.md, with NVIDIA's programs; FIGURES=wire for some
+bench: build onnxruntime oracle ## the figures of docs/benchmarks.md; FIGURES=wire for some; FIGURES=guard BASE=<revision> compares with another build
 	[ -d $(MODELS) ] || bin/triton repo example $(MODELS)
-	$(ORACLE)/bin/python testdata/bench/bench.py $(FIGURES) --triton bin/triton --oracle $(ORACLE) --models $(MODELS)
+	$(ORACLE)/bin/python testdata/bench/bench.py $(FIGURES) --triton bin/triton --oracle $(ORACLE) --models $(MODELS) $(if $(filter guard,$(FIGURES)),--base $(BASE) --repeats $(or $(REPEATS),5))
 
 .PHONY: analyze-spread
 analyze-spread: build onnxruntime ## `triton analyze` ten times on real models: the spread, and the same count each time; RUNS=3 for fewer

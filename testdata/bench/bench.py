@@ -2,7 +2,7 @@
 
     bench.py --triton bin/triton --oracle .oracle --models models [FIGURE ...]
 
-FIGURES (default all): resnet simple batching start perf generator wire schedulers python many_models. NVIDIA's
+FIGURES (default all but guard): resnet simple batching start perf generator wire schedulers python many_models guard. NVIDIA's
 perf_analyzer drives both servers; `triton perf` and wireload are used only where a figure's heading
 names them.
 Every figure is a median over --repeats interleaved repeats; CPU time is that of the kernel's scheduler
@@ -31,6 +31,7 @@ import urllib.request
 
 import clients
 import generator as generators
+import guard as guards
 import manymodels
 import python_backend
 import schedulers as schedules
@@ -367,6 +368,10 @@ def perf():
     clients.perf(sys.modules[__name__])
 
 
+def guard():
+    guards.guard(sys.modules[__name__])
+
+
 def generator():
     generators.generator(sys.modules[__name__])
 
@@ -387,7 +392,7 @@ def many_models():
     manymodels.many_models(sys.modules[__name__])
 
 
-FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, generator, wire, schedulers, python, many_models)}
+FIGURES = {f.__name__: f for f in (resnet, simple, batching, start, perf, generator, wire, schedulers, python, many_models, guard)}
 
 
 def main():
@@ -403,7 +408,7 @@ def main():
     p.add_argument("--seconds", type=float, default=2, help="of one run of the figures generator, wire and python")
     p.add_argument("--sizes", type=int, nargs="*", help="figure wire: tensors of these sizes only, in bytes")
     p.add_argument("--kinds", nargs="*", help="figure wire: requests of these kinds only, such as json, binary, grpc")
-    p.add_argument("--base", help="figure wire: another build of ours to measure in turn")
+    p.add_argument("--base", help="figure wire: another build of ours to measure in turn; figure guard: revisions, with commas between")
     p.add_argument("--quick", action="store_true", help="figure python: a few cases")
     p.add_argument("--cases", default="", help="figure python: cases whose model/protocol/bytes/concurrency match this expression; "
                    "figure perf: model/protocol/load")  # fmt: skip
@@ -417,7 +422,7 @@ def main():
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} x {cpu}, medians of {args.repeats} interleaved repeats\n")
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         tempfile.tempdir = scratch
-        for name in args.figures or FIGURES:
+        for name in args.figures or [f for f in FIGURES if f != "guard"]:
             FIGURES[name]()
 
 
