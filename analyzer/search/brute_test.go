@@ -1,4 +1,4 @@
-package search_test
+package search
 
 import (
 	"math"
@@ -7,32 +7,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/analyzer/metric"
-	"triton/analyzer/search"
-	"triton/analyzer/search/space"
-	"triton/analyzer/search/sweep"
 	"triton/analyzer/trial"
 )
 
 // defaults is the space of Model Analyzer's defaults.
-func defaults(models ...space.Model) space.Space {
-	return space.Space{
+func defaults(models ...Model) Space {
+	return Space{
 		Models:      models,
-		Concurrency: space.Range{Min: 1, Max: 1024, Soft: true},
-		RequestRate: space.Range{Min: 16, Max: 8192, Soft: true},
-		Instances:   space.Range{Min: 1, Max: 5, Soft: true},
-		ModelBatch:  space.Range{Min: 1, Max: 128, Soft: true},
+		Concurrency: Range{Min: 1, Max: 1024, Soft: true},
+		RequestRate: Range{Min: 16, Max: 8192, Soft: true},
+		Instances:   Range{Min: 1, Max: 5, Soft: true},
+		ModelBatch:  Range{Min: 1, Max: 128, Soft: true},
 	}
 }
 
 // limited returns the space with other upper limits.
-func limited(s space.Space, batch, instances, concurrency int) space.Space {
-	s.ModelBatch = space.Range{Min: 1, Max: batch}
-	s.Instances = space.Range{Min: 1, Max: instances}
-	s.Concurrency = space.Range{Min: 1, Max: concurrency}
+func limited(s Space, batch, instances, concurrency int) Space {
+	s.ModelBatch = Range{Min: 1, Max: batch}
+	s.Instances = Range{Min: 1, Max: instances}
+	s.Concurrency = Range{Min: 1, Max: concurrency}
 	return s
 }
 
-func batching(name string) space.Model { return space.Model{Name: name, MaxBatch: 4, Instances: 1} }
+func batching(name string) Model { return Model{Name: name, MaxBatch: 4, Instances: 1} }
 
 // combinations is the product of model_config_parameters with max_batch_size and instance counts.
 func combinations(batches, counts []int) []trial.Patch {
@@ -70,12 +67,12 @@ func p99Below(ms float64) (passes func(*trial.Measurement) bool, violation func(
 
 // run runs a search to its end and returns the proposals and why it ended. A nil measurement is a
 // failure.
-func run(t testing.TB, o search.Options, measure func(n int, p trial.Proposal) *trial.Measurement) ([]trial.Proposal, string) {
+func run(t testing.TB, o Options, measure func(n int, p trial.Proposal) *trial.Measurement) ([]trial.Proposal, string) {
 	t.Helper()
 	if o.Compare == nil {
 		o.Compare = byThroughput
 	}
-	s, err := search.New(o)
+	s, err := New(o)
 	require.NoError(t, err)
 	defer s.Stop()
 	var all []trial.Proposal
@@ -94,38 +91,38 @@ func run(t testing.TB, o search.Options, measure func(n int, p trial.Proposal) *
 	}
 }
 
-// rising is a server whose every trial is faster than the one before.
-func rising(n int, _ trial.Proposal) *trial.Measurement {
+// increasing is a server whose every trial is faster than the one before.
+func increasing(n int, _ trial.Proposal) *trial.Measurement {
 	return measured(math.Pow(1.02, float64(n)), 1)
 }
 
 func TestBruteCounts(t *testing.T) {
 	t.Parallel()
 	a, b, c := batching("a"), batching("b"), batching("c")
-	listed := func(m space.Model, concurrency ...int) space.Model {
+	listed := func(m Model, concurrency ...int) Model {
 		m.Concurrency = concurrency
 		return m
 	}
-	swept := func(m space.Model, batches, counts []int) space.Model {
+	swept := func(m Model, batches, counts []int) Model {
 		m.Patches = combinations(batches, counts)
 		return m
 	}
 	for name, tc := range map[string]struct {
-		space space.Space
+		space Space
 		want  int
 	}{
 		"defaults":              {defaults(a), 451},
 		"two models":            {limited(defaults(a, b), 2, 2, 2), 68},
 		"two uneven models":     {limited(defaults(listed(a, 1, 2, 3), swept(b, []int{1, 4, 16}, []int{1, 2})), 2, 2, 2), 150},
 		"three models":          {limited(defaults(a, listed(b, 1, 5, 9), swept(listed(c, 10, 20), []int{1, 64}, []int{1, 2, 3})), 2, 2, 2), 1164},
-		"no batching":           {limited(defaults(space.Model{Name: "a"}), 128, 5, 2), 2 + 5*2},
-		"request rates":         {space.Space{Models: []space.Model{a}, UseRequestRate: true, RequestRate: space.Range{Min: 16, Max: 64}, Concurrency: space.Range{Min: 1, Max: 1}, Instances: space.Range{Min: 1, Max: 2}, ModelBatch: space.Range{Min: 1, Max: 2}}, 3 + 4*3},
+		"no batching":           {limited(defaults(Model{Name: "a"}), 128, 5, 2), 2 + 5*2},
+		"request rates":         {Space{Models: []Model{a}, UseRequestRate: true, RequestRate: Range{Min: 16, Max: 64}, Concurrency: Range{Min: 1, Max: 1}, Instances: Range{Min: 1, Max: 2}, ModelBatch: Range{Min: 1, Max: 2}}, 3 + 4*3},
 		"parameters, defaults":  {limited(defaults(swept(a, []int{8, 16}, []int{1, 2, 4})), 2, 2, 4), 3 + 6*3},
 		"parameters and lists":  {defaults(swept(listed(a, 2, 4, 6, 8, 10, 12, 14, 16), []int{8, 16}, []int{1, 2, 4})), 8 + 6*8},
 		"odd limits":            {limited(defaults(a), 9, 3, 5), 3 + 3*4*3},
 		"one value of anything": {limited(defaults(a), 1, 1, 1), 2},
 	} {
-		all, reason := run(t, search.Options{Mode: search.Brute, Space: tc.space, Sweep: sweep.Options{Steps: 5, Top: 3}}, rising)
+		all, reason := run(t, Options{Mode: Brute, Space: tc.space, Sweep: SweepOptions{Steps: 5, Top: 3}}, increasing)
 		require.Equal(t, tc.want, len(all), name)
 		require.Equal(t, "all configurations are measured, but those beyond a plateau of throughput", reason)
 		require.True(t, len(all[0].Members[0].Patch) == 0, "%s: the default configuration is first", name)
@@ -137,10 +134,10 @@ func TestBruteCounts(t *testing.T) {
 // trials of the inner model.
 func TestBruteBacksOff(t *testing.T) {
 	t.Parallel()
-	o := search.Options{
-		Mode:  search.Brute,
+	o := Options{
+		Mode:  Brute,
 		Space: limited(defaults(batching("a"), batching("b")), 8, 2, 2),
-		Sweep: sweep.Options{Disable: true},
+		Sweep: SweepOptions{Disable: true},
 	}
 	for name, tc := range map[string]struct {
 		exponent func(n int) int

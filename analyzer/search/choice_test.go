@@ -1,14 +1,10 @@
-package search_test
+package search
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/search"
-	"triton/analyzer/search/space"
-	"triton/analyzer/search/sweep"
-	"triton/analyzer/search/tpe"
 	"triton/analyzer/trial"
 )
 
@@ -17,35 +13,35 @@ import (
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	m := batching("m")
-	ensemble := space.Model{Name: "e", MaxBatch: 4, Ensemble: true, Composing: []space.Model{batching("a"), batching("b")}}
+	ensemble := Model{Name: "e", MaxBatch: 4, Ensemble: true, Composing: []Model{batching("a"), batching("b")}}
 	listed := m
 	listed.Concurrency = []int{3}
 	const brute, quick, optuna, planned = "all configurations are measured", "the best configuration", "of a space of", "expected gain"
 	for name, tc := range map[string]struct {
-		mode  search.Mode
-		space space.Space
+		mode  Mode
+		space Space
 		want  string
 		swept bool
 	}{
-		"brute":                  {search.Brute, limited(defaults(m), 2, 2, 64), brute, true},
+		"brute":                  {Brute, limited(defaults(m), 2, 2, 64), brute, true},
 		"default":                {"", limited(defaults(m), 2, 2, 64), brute, true},
-		"brute over lists":       {search.Brute, limited(defaults(listed), 2, 2, 64), brute, false},
-		"brute with an ensemble": {search.Brute, limited(defaults(ensemble), 2, 2, 64), quick, true},
-		"manual":                 {search.Manual, limited(defaults(m), 2, 2, 64), "all listed configurations are measured", false},
-		"quick":                  {search.Quick, limited(defaults(m), 2, 2, 64), quick, true},
-		"quick, two models":      {search.Quick, limited(defaults(m, m), 2, 2, 64), quick, true},
-		"optuna":                 {search.Optuna, limited(defaults(m), 2, 2, 64), optuna, true},
-		"planned":                {search.Planned, limited(defaults(m), 2, 2, 64), planned, false},
-		"planned, two models":    {search.Planned, limited(defaults(m, m), 2, 2, 64), quick, true},
+		"brute over lists":       {Brute, limited(defaults(listed), 2, 2, 64), brute, false},
+		"brute with an ensemble": {Brute, limited(defaults(ensemble), 2, 2, 64), quick, true},
+		"manual":                 {Manual, limited(defaults(m), 2, 2, 64), "all listed configurations are measured", false},
+		"quick":                  {Quick, limited(defaults(m), 2, 2, 64), quick, true},
+		"quick, two models":      {Quick, limited(defaults(m, m), 2, 2, 64), quick, true},
+		"optuna":                 {Optuna, limited(defaults(m), 2, 2, 64), optuna, true},
+		"planned":                {Planned, limited(defaults(m), 2, 2, 64), planned, false},
+		"planned, two models":    {Planned, limited(defaults(m, m), 2, 2, 64), quick, true},
 		"planned with an ensemble": {
-			search.Planned, limited(defaults(ensemble), 2, 2, 64), quick, true,
+			Planned, limited(defaults(ensemble), 2, 2, 64), quick, true,
 		},
 	} {
 		passes, violation := p99Below(70)
 		boundary := 0
-		_, reason := run(t, search.Options{
-			Mode: tc.mode, Space: tc.space, Passes: passes, Violation: violation,
-			Sweep: sweep.Options{Steps: 5, Top: 1}, TPE: tpe.Options{MinPercent: 5, MaxPercent: 10, Patience: 3},
+		_, reason := run(t, Options{
+			Mode: tc.mode, Space: tc.space, Judge: Judge{Passes: passes, Violation: violation},
+			Sweep: SweepOptions{Steps: 5, Top: 1}, TPE: TPEOptions{MinPercent: 5, MaxPercent: 10, Patience: 3},
 		}, func(_ int, p trial.Proposal) *trial.Measurement {
 			c := p.Members[0].Load.Concurrency
 			if c == 48 || c == 24 || c == 12 || c == 6 {
@@ -62,15 +58,15 @@ func TestChoice(t *testing.T) {
 
 func TestChoiceErrors(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]search.Options{
+	for want, o := range map[string]Options{
 		"a search needs a comparison of measurements": {Space: defaults(batching("m"))},
-		`search mode "fast" is not one of`:            {Mode: "fast", Space: defaults(batching("m")), Compare: byThroughput},
-		"no model to search":                          {Compare: byThroughput},
-		"not compatible with Quick search mode": {Mode: search.Quick, Compare: byThroughput, Space: defaults(space.Model{
-			Name: "e", Ensemble: true, Composing: []space.Model{{Name: "c", Patches: combinations([]int{1}, []int{1, 5})}},
+		`search mode "fast" is not one of`:            {Mode: "fast", Space: defaults(batching("m")), Judge: Judge{Compare: byThroughput}},
+		"no model to search":                          {Judge: Judge{Compare: byThroughput}},
+		"not compatible with Quick search mode": {Mode: Quick, Judge: Judge{Compare: byThroughput}, Space: defaults(Model{
+			Name: "e", Ensemble: true, Composing: []Model{{Name: "c", Patches: combinations([]int{1}, []int{1, 5})}},
 		})},
 	} {
-		_, err := search.New(o)
+		_, err := New(o)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -80,7 +76,7 @@ func TestBruteOrder(t *testing.T) {
 	t.Parallel()
 	m := batching("m")
 	m.CPUOnly, m.Batches = true, []int{2, 1}
-	all, _ := run(t, search.Options{Mode: search.Brute, Space: limited(defaults(m), 2, 2, 2), Sweep: sweep.Options{Disable: true}}, rising)
+	all, _ := run(t, Options{Mode: Brute, Space: limited(defaults(m), 2, 2, 2), Sweep: SweepOptions{Disable: true}}, increasing)
 	type row struct{ k, max, batch, concurrency int }
 	var got []row
 	for _, p := range all {
@@ -100,17 +96,17 @@ func TestBruteOrder(t *testing.T) {
 
 	// Searches over listed values add nothing of their own.
 	m.Patches = combinations([]int{2, 4}, []int{1})
-	all, _ = run(t, search.Options{Mode: search.Manual, Space: defaults(m)}, rising)
+	all, _ = run(t, Options{Mode: Manual, Space: defaults(m)}, increasing)
 	require.Equal(t, m.Patches[0], all[2].Members[0].Patch)
 	require.Equal(t, 6, len(all))
 
 	// Without any list, only the default remains.
 	m.Patches = nil
-	all, _ = run(t, search.Options{Mode: search.Manual, Space: defaults(m)}, rising)
+	all, _ = run(t, Options{Mode: Manual, Space: defaults(m)}, increasing)
 	require.Equal(t, 2, len(all))
 
 	m.Intervals = "times.txt"
-	all, _ = run(t, search.Options{Mode: search.Manual, Space: defaults(m)}, rising)
+	all, _ = run(t, Options{Mode: Manual, Space: defaults(m)}, increasing)
 	require.Equal(t, trial.Load{Batch: 1, Intervals: "times.txt"}, all[0].Members[0].Load)
 }
 
@@ -121,16 +117,16 @@ func TestBrutePlateaus(t *testing.T) {
 	m := batching("m")
 	flat := func(int, trial.Proposal) *trial.Measurement { return measured(100, 1) }
 	var lines []string
-	o := search.Options{
-		Mode: search.Brute, Space: limited(defaults(m), 1, 1, 1024),
-		Notice: func(s string) { lines = append(lines, s) }, Sweep: sweep.Options{Disable: true},
+	o := Options{
+		Mode: Brute, Space: limited(defaults(m), 1, 1, 1024),
+		Notice: func(s string) { lines = append(lines, s) }, Sweep: SweepOptions{Disable: true},
 	}
 	all, _ := run(t, o, flat)
 	require.Equal(t, 8, len(all))
 	require.Equal(t, "No longer increasing concurrency as throughput has plateaued", lines[0])
 
 	m.Concurrency = []int{1, 2, 3, 4, 5, 6}
-	o.Space.Models = []space.Model{m}
+	o.Space.Models = []Model{m}
 	all, _ = run(t, o, flat)
 	require.Equal(t, 12, len(all))
 	o.Space.EarlyExit = true
@@ -147,7 +143,7 @@ func TestBrutePlateaus(t *testing.T) {
 	require.Equal(t, 2+6, len(all))
 
 	m.Concurrency, m.Batches = nil, []int{1, 2, 4, 8, 16, 32}
-	o.Space.Models, lines = []space.Model{m}, nil
+	o.Space.Models, lines = []Model{m}, nil
 	all, _ = run(t, o, flat)
 	require.Equal(t, 4*4*2, len(all))
 	require.Contains(t, lines, "No longer increasing client batch size as throughput has plateaued")

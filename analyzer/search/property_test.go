@@ -1,4 +1,4 @@
-package search_test
+package search
 
 import (
 	"math"
@@ -9,21 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/analyzer/metric"
-	"triton/analyzer/search"
-	"triton/analyzer/search/planner"
-	"triton/analyzer/search/space"
-	"triton/analyzer/search/sweep"
-	"triton/analyzer/search/tpe"
 	"triton/analyzer/trial"
 )
 
-var modes = []search.Mode{search.Brute, search.Manual, search.Quick, search.Optuna, search.Planned}
+var modes = []Mode{Brute, Manual, Quick, Optuna, Planned}
 
 // randomOptions returns a small search with random limits, lists and models.
-func randomOptions(r *rand.Rand, mode search.Mode) search.Options {
-	between := func(most int) space.Range {
+func randomOptions(r *rand.Rand, mode Mode) Options {
+	between := func(most int) Range {
 		low := 1 + r.IntN(most)
-		return space.Range{Min: low, Max: low + r.IntN(most), Soft: r.IntN(2) == 0}
+		return Range{Min: low, Max: low + r.IntN(most), Soft: r.IntN(2) == 0}
 	}
 	list := func(most int) []int {
 		if r.IntN(3) > 0 {
@@ -35,8 +30,8 @@ func randomOptions(r *rand.Rand, mode search.Mode) search.Options {
 		}
 		return out
 	}
-	model := func(name string) space.Model {
-		m := space.Model{
+	model := func(name string) Model {
+		m := Model{
 			Name: name, MaxBatch: r.IntN(3) * 4, Instances: r.IntN(3), Sequence: r.IntN(4) == 0, CPUOnly: r.IntN(2) == 0,
 			Batches: list(8), Concurrency: list(64), RequestRates: list(64),
 		}
@@ -45,8 +40,8 @@ func randomOptions(r *rand.Rand, mode search.Mode) search.Options {
 		}
 		return m
 	}
-	s := space.Space{
-		Models:      []space.Model{model("a")},
+	s := Space{
+		Models:      []Model{model("a")},
 		Concurrency: between(64), RequestRate: between(64), Instances: between(4), ModelBatch: between(16),
 		UseRequestRate: r.IntN(3) == 0, EarlyExit: r.IntN(2) == 0, Unbounded: r.IntN(4) == 0, Disabled: r.IntN(6) == 0,
 	}
@@ -54,23 +49,23 @@ func randomOptions(r *rand.Rand, mode search.Mode) search.Options {
 	case 0:
 		s.Models = append(s.Models, model("b"))
 	case 1:
-		s.Models[0].Composing = []space.Model{model("c"), model("d")}
+		s.Models[0].Composing = []Model{model("c"), model("d")}
 		s.Models[0].Ensemble = r.IntN(2) == 0
 	case 2:
-		if mode != search.Quick {
+		if mode != Quick {
 			s.Models[0].Patches = combinations([]int{1, 4, 16}[:1+r.IntN(3)], []int{1, 2, 3}[:1+r.IntN(3)])
 		}
 	}
-	return search.Options{
-		Mode: mode, Space: s, Compare: byThroughput,
-		Sweep:   sweep.Options{Disable: r.IntN(3) == 0, Steps: r.IntN(6), Top: r.IntN(4)},
-		TPE:     tpe.Options{Seed: r.Uint64(), MinPercent: 5, MaxPercent: 20, MaxTrials: r.IntN(60), Patience: 1 + r.IntN(10), Formula: r.IntN(3) == 0},
-		Planner: planner.Options{MaxTrials: 25, Axes: []planner.Axis{planner.Delays(100, 500), planner.Cache()}},
+	return Options{
+		Mode: mode, Space: s, Judge: Judge{Compare: byThroughput},
+		Sweep:   SweepOptions{Disable: r.IntN(3) == 0, Steps: r.IntN(6), Top: r.IntN(4)},
+		TPE:     TPEOptions{Seed: r.Uint64(), MinPercent: 5, MaxPercent: 20, MaxTrials: r.IntN(60), Patience: 1 + r.IntN(10), Formula: r.IntN(3) == 0},
+		Planner: PlannerOptions{MaxTrials: 25, Axes: []Axis{Delays(100, 500), Cache()}},
 	}
 }
 
 // size is the memory that a proposal takes.
-func size(s space.Space, p trial.Proposal) (bytes int) {
+func size(s Space, p trial.Proposal) (bytes int) {
 	for i, m := range p.Members {
 		k, b := s.Models[i].Shape(m.Patch)
 		bytes += k * (2 + b)
@@ -85,10 +80,10 @@ func size(s space.Space, p trial.Proposal) (bytes int) {
 // checkSearch runs a search over a surface with random failures and checks what holds for every
 // search: it ends and says why; it proposes nothing twice, nothing outside of the limits and
 // nothing that is known not to fit; and given the same results it proposes the same.
-func checkSearch(t *testing.T, seed uint64, mode search.Mode) {
+func checkSearch(t *testing.T, seed uint64, mode Mode) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	o := randomOptions(r, mode)
-	o.Space.Disabled = o.Space.Disabled || mode == search.Manual
+	o.Space.Disabled = o.Space.Disabled || mode == Manual
 	if r.IntN(2) == 0 {
 		o.Passes, o.Violation = p99Below(1 + 100*r.Float64())
 	}
@@ -98,7 +93,7 @@ func checkSearch(t *testing.T, seed uint64, mode search.Mode) {
 	}
 	failing := r.Float64() * float64(r.IntN(2))
 
-	s, err := search.New(o)
+	s, err := New(o)
 	require.NoError(t, err)
 	defer s.Stop()
 	var results []*trial.Result
@@ -111,7 +106,7 @@ func checkSearch(t *testing.T, seed uint64, mode search.Mode) {
 			break
 		}
 		require.Less(t, len(results), 3000, "the search does not end")
-		key := space.Key(p)
+		key := proposalKey(p)
 		require.False(t, seen[key], "proposed twice: %s", key)
 		seen[key] = true
 		checkLimits(t, o, p)
@@ -134,14 +129,14 @@ func checkSearch(t *testing.T, seed uint64, mode search.Mode) {
 	_, ok := s.Next(last)
 	require.False(t, ok, "an ended search stays ended")
 
-	again, err := search.New(o)
+	again, err := New(o)
 	require.NoError(t, err)
 	defer again.Stop()
 	last = nil
 	for _, want := range results {
 		p, ok := again.Next(last)
 		require.True(t, ok)
-		require.Equal(t, space.Key(want.Proposal), space.Key(p), "the replay differs")
+		require.Equal(t, proposalKey(want.Proposal), proposalKey(p), "the replay differs")
 		require.Equal(t, want.Proposal.Precision, p.Precision)
 		last = want
 	}
@@ -151,8 +146,8 @@ func checkSearch(t *testing.T, seed uint64, mode search.Mode) {
 }
 
 // covers reports whether p is at least as large as f in every model, with the same rest.
-func covers(s space.Space, p, f trial.Proposal) bool {
-	larger := func(m space.Model, a, b trial.ProposedMember) bool {
+func covers(s Space, p, f trial.Proposal) bool {
+	larger := func(m Model, a, b trial.ProposedMember) bool {
 		k, n := m.Shape(a.Patch)
 		fk, fn := m.Shape(b.Patch)
 		return m.Other(a.Patch) == m.Other(b.Patch) && k >= fk && n >= fn
@@ -170,7 +165,7 @@ func covers(s space.Space, p, f trial.Proposal) bool {
 	return true
 }
 
-func randomSurface(s space.Space, r *rand.Rand, p trial.Proposal) *trial.Measurement {
+func randomSurface(s Space, r *rand.Rand, p trial.Proposal) *trial.Measurement {
 	m := &trial.Measurement{}
 	for i, member := range p.Members {
 		k, b := s.Models[i].Shape(member.Patch)
@@ -184,9 +179,9 @@ func randomSurface(s space.Space, r *rand.Rand, p trial.Proposal) *trial.Measure
 // checkLimits checks the configurations and loads of a proposal against the limits or the user's
 // lists. The default configuration may be anything; the bisection may go below a minimum that the
 // user did not set.
-func checkLimits(t *testing.T, o search.Options, p trial.Proposal) {
+func checkLimits(t *testing.T, o Options, p trial.Proposal) {
 	t.Helper()
-	inside := func(what string, n int, r space.Range, list []int) {
+	inside := func(what string, n int, r Range, list []int) {
 		t.Helper()
 		switch {
 		case slices.Contains(list, n):
@@ -200,7 +195,7 @@ func checkLimits(t *testing.T, o search.Options, p trial.Proposal) {
 			require.GreaterOrEqual(t, n, r.Min, what)
 		}
 	}
-	server := func(m space.Model, member trial.ProposedMember) {
+	server := func(m Model, member trial.ProposedMember) {
 		if len(member.Patch) == 0 || m.Ensemble {
 			return
 		}
@@ -221,7 +216,7 @@ func checkLimits(t *testing.T, o search.Options, p trial.Proposal) {
 		switch {
 		case m.Intervals != "":
 			require.Equal(t, trial.Load{Batch: member.Load.Batch, Intervals: m.Intervals}, member.Load)
-		case o.Mode == search.Planned && len(o.Space.Models) == 1 && !o.Space.Composing() && len(m.Concurrency) > 0 && !o.Space.UseRequestRate:
+		case o.Mode == Planned && len(o.Space.Models) == 1 && !o.Space.Composing() && len(m.Concurrency) > 0 && !o.Space.UseRequestRate:
 			require.Contains(t, m.Concurrency, member.Load.Concurrency, "only the listed loads")
 		case member.Load.Concurrency > 0:
 			inside("load", member.Load.Concurrency, o.Space.Concurrency, m.Concurrency)
@@ -244,7 +239,7 @@ func TestEverySearch(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			n := n
-			if mode == search.Planned {
+			if mode == Planned {
 				n /= 3 // takes longest
 			}
 			for seed := range n {

@@ -1,30 +1,38 @@
+// Package search chooses configurations to measure: the searches of Model Analyzer, and one that
+// plans every measurement. It measures nothing itself: a search proposes a trial, the caller
+// brings the result. Equal results lead to equal proposals, so a stored search can be replayed.
 package search
 
-import (
-	"fmt"
+import "fmt"
 
-	"triton/analyzer/search/brute"
-	"triton/analyzer/search/planner"
-	"triton/analyzer/search/quick"
-	"triton/analyzer/search/space"
-	"triton/analyzer/search/sweep"
-	"triton/analyzer/search/tpe"
-	"triton/analyzer/search/trials"
-	"triton/analyzer/trial"
+import ()
+
+// Mode names a search algorithm.
+type Mode string
+
+// Modes. All but Planned are those of Model Analyzer.
+const (
+	Brute   Mode = "brute"
+	Manual  Mode = "manual" // brute over listed values only
+	Quick   Mode = "quick"
+	Optuna  Mode = "optuna"
+	Planned Mode = "planned"
 )
 
-// Generator proposes trials one after another.
-type Generator interface {
-	// Next returns the next proposal, or false and the reason for which the search ended. last
-	// is the result of the proposal before, nil at first.
-	Next(last *trial.Result) (trial.Proposal, bool)
-	Reason() string
+// Options configure a search.
+type Options struct {
+	Judge
+	Mode   Mode
+	Space  Space
+	Notice func(string) // receives log lines; may be nil
+
+	Sweep   SweepOptions
+	TPE     TPEOptions
+	Planner PlannerOptions
 }
 
-var _ Generator = (*trials.Search)(nil)
-
 // New returns the search that the mode and the models ask for. Stop ends it early.
-func New(o Options) (*trials.Search, error) {
+func New(o Options) (*Search, error) {
 	if o.Compare == nil {
 		return nil, fmt.Errorf("a search needs a comparison of measurements")
 	}
@@ -38,35 +46,31 @@ func New(o Options) (*trials.Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	return trials.Start(trials.Options{
-		Judge:  trials.Judge{Compare: o.Compare, Passes: o.Passes, Violation: o.Violation},
-		Space:  o.Space,
-		Notice: o.Notice,
-	}, algorithm), nil
+	return start(o, algorithm), nil
 }
 
-func (o Options) algorithm() (trials.Algorithm, error) {
+func (o Options) algorithm() (algorithm, error) {
 	swept := !o.Sweep.Disable && !fixedLoad(o.Space)
 	switch o.Mode {
 	case Optuna:
-		a, err := tpe.Algorithm(o.Space, o.TPE)
+		a, err := tpeAlgorithm(o.Space, o.TPE)
 		return o.followed(a, swept && !o.Space.UseRequestRate), err
 	case Planned:
 		if len(o.Space.Models) == 1 && !o.Space.Composing() {
-			return planner.Algorithm(o.Space, o.Planner)
+			return plannerAlgorithm(o.Space, o.Planner)
 		}
 	case Brute, Manual, Quick, "":
 	default:
 		return nil, fmt.Errorf("search mode %q is not one of brute, manual, quick, optuna and planned", o.Mode)
 	}
 	if o.Mode == Quick || o.Mode == Planned || o.Space.Composing() {
-		a, err := quick.Algorithm(o.Space)
+		a, err := quickAlgorithm(o.Space)
 		return o.followed(a, swept), err
 	}
-	return o.followed(brute.Run, !o.Space.Disabled && !o.Space.Listed() && !fixedLoad(o.Space)), nil
+	return o.followed(bruteForce, !o.Space.Disabled && !o.Space.Listed() && !fixedLoad(o.Space)), nil
 }
 
-func fixedLoad(s space.Space) bool {
+func fixedLoad(s Space) bool {
 	for _, m := range s.Models {
 		if m.Load != nil || m.Intervals != "" {
 			return true
@@ -77,13 +81,13 @@ func fixedLoad(s space.Space) bool {
 
 // followed returns an algorithm after which, if asked for, the load of the best configurations is
 // swept.
-func (o Options) followed(a trials.Algorithm, swept bool) trials.Algorithm {
+func (o Options) followed(a algorithm, swept bool) algorithm {
 	if !swept {
 		return a
 	}
-	return func(t *trials.Trials) string {
+	return func(t *measurer) string {
 		reason := a(t)
-		sweep.Top(t, o.Sweep)
+		sweepTop(t, o.Sweep)
 		return reason
 	}
 }

@@ -1,4 +1,4 @@
-package search_test
+package search
 
 import (
 	"hash/fnv"
@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"triton/analyzer/metric"
-	"triton/analyzer/search/space"
 	"triton/analyzer/trial"
 )
 
@@ -142,7 +141,7 @@ func (s *surface) truth(k, maxBatch, clients int) (throughput, p99 float64) {
 	return throughput, p99
 }
 
-var server = space.Model{Name: "m", MaxBatch: 8, Instances: 1}
+var server = Model{Name: "m", MaxBatch: 8, Instances: 1}
 
 // run measures a proposal: with noise that depends on the wanted precision, 5 % by default.
 func (s *surface) run(p trial.Proposal) *trial.Result {
@@ -153,7 +152,7 @@ func (s *surface) run(p trial.Proposal) *trial.Result {
 	}
 	x, p99 := s.truth(k, b, m.Load.Concurrency)
 	h := fnv.New64a()
-	h.Write([]byte(space.Key(p)))
+	h.Write([]byte(proposalKey(p)))
 	r := rand.New(rand.NewPCG(s.seed, h.Sum64()))
 	precision := p.Precision
 	if precision == 0 {

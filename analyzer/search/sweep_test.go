@@ -1,25 +1,22 @@
-package search_test
+package search
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/search/space"
-	"triton/analyzer/search/sweep"
-	"triton/analyzer/search/trials"
 	"triton/analyzer/trial"
 )
 
 // sweepLoads sweeps the loads of one configuration and returns the load values.
-func sweepLoads(t *testing.T, s space.Space, budget float64, measure func(n, load int) *trial.Measurement) (values []int) {
+func sweepLoads(t *testing.T, s Space, budget float64, measure func(n, load int) *trial.Measurement) (values []int) {
 	t.Helper()
-	o := trials.Options{Space: s, Judge: trials.Judge{Compare: byThroughput}}
+	o := Options{Space: s, Judge: Judge{Compare: byThroughput}}
 	if budget > 0 {
 		o.Passes, o.Violation = p99Below(budget)
 	}
-	search := trials.Start(o, func(t *trials.Trials) string {
-		sweep.Load(t, trial.Proposal{Members: []trial.ProposedMember{{Model: "a"}}}, 5)
+	search := start(o, func(t *measurer) string {
+		sweepLoad(t, trial.Proposal{Members: []trial.ProposedMember{{Model: "a"}}}, 5)
 		return ""
 	})
 	defer search.Stop()
@@ -54,13 +51,13 @@ func TestSweep(t *testing.T) {
 	concurrency := defaults(batching("a"))
 	rate := concurrency
 	rate.UseRequestRate = true
-	narrow := func(least, most int, soft bool) space.Space {
+	narrow := func(least, most int, soft bool) Space {
 		s := concurrency
-		s.Concurrency = space.Range{Min: least, Max: most, Soft: soft}
+		s.Concurrency = Range{Min: least, Max: most, Soft: soft}
 		return s
 	}
 	for name, tc := range map[string]struct {
-		space   space.Space
+		space   Space
 		budget  float64
 		measure func(n, load int) *trial.Measurement
 		want    []int
@@ -103,6 +100,6 @@ func TestSweepKeepsClients(t *testing.T) {
 	got := s.WithLoad(p, 7)
 	require.Equal(t, trial.Load{Batch: 4, Concurrency: 7}, got.Members[0].Load)
 	require.Equal(t, trial.Load{Batch: 1, Concurrency: 7}, got.Members[1].Load)
-	require.Equal(t, space.ServerKey(p), space.ServerKey(got))
+	require.Equal(t, serverKey(p), serverKey(got))
 	require.Equal(t, 1, p.Members[0].Load.Concurrency, "the proposal itself stays")
 }

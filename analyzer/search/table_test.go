@@ -1,4 +1,4 @@
-package search_test
+package search
 
 import (
 	"flag"
@@ -9,9 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/search"
-	"triton/analyzer/search/sweep"
-	"triton/analyzer/search/tpe"
 	"triton/analyzer/trial"
 )
 
@@ -24,15 +21,15 @@ type verdict struct {
 }
 
 // searchOver runs a search over a surface and judges its choice by the truth.
-func searchOver(t *testing.T, s *surface, mode search.Mode) verdict {
+func searchOver(t *testing.T, s *surface, mode Mode) verdict {
 	t.Helper()
-	o := search.Options{
-		Mode: mode, Space: defaults(server), Compare: byThroughput,
-		Sweep: sweep.Options{Steps: 5, Top: 3},
-		TPE:   tpe.Options{Seed: s.seed, MinPercent: 5, MaxPercent: 10, Patience: 10},
+	o := Options{
+		Mode: mode, Space: defaults(server), Judge: Judge{Compare: byThroughput},
+		Sweep: SweepOptions{Steps: 5, Top: 3},
+		TPE:   TPEOptions{Seed: s.seed, MinPercent: 5, MaxPercent: 10, Patience: 10},
 	}
 	o.Passes, o.Violation = p99Below(s.budget)
-	g, err := search.New(o)
+	g, err := New(o)
 	require.NoError(t, err)
 	defer g.Stop()
 	var out verdict
@@ -64,12 +61,12 @@ var surfaces = flag.Uint64("surfaces", 0, "number of simulated servers over whic
 func TestSearchTable(t *testing.T) {
 	t.Parallel()
 	surfaces, whole := *surfaces, true
-	searches := []search.Mode{search.Brute, search.Quick, search.Optuna, search.Planned}
+	searches := []Mode{Brute, Quick, Optuna, Planned}
 	if surfaces == 0 {
 		surfaces, whole = 40, false
-		searches = []search.Mode{search.Quick, search.Planned}
+		searches = []Mode{Quick, Planned}
 	}
-	all := map[search.Mode]map[string][]verdict{}
+	all := map[Mode]map[string][]verdict{}
 	for _, m := range searches {
 		all[m] = map[string][]verdict{}
 	}
@@ -82,7 +79,7 @@ func TestSearchTable(t *testing.T) {
 				continue // no configuration meets the constraint
 			}
 		}
-		of := map[search.Mode]verdict{}
+		of := map[Mode]verdict{}
 		for _, m := range searches {
 			v := searchOver(t, s, m)
 			if best > 0 {
@@ -92,23 +89,23 @@ func TestSearchTable(t *testing.T) {
 			all[m][s.law] = append(all[m][s.law], of[m])
 			all[m]["all"] = append(all[m]["all"], of[m])
 		}
-		if !whole && of[search.Quick].value == 0 {
+		if !whole && of[Quick].value == 0 {
 			continue
 		}
 		measured++
-		if of[search.Planned].value >= 0.97*of[search.Quick].value {
+		if of[Planned].value >= 0.97*of[Quick].value {
 			asGood++
 		} else {
-			t.Logf("surface %d (%s): planned %+v, quick %+v", seed, s.law, of[search.Planned], of[search.Quick])
+			t.Logf("surface %d (%s): planned %+v, quick %+v", seed, s.law, of[Planned], of[Quick])
 		}
 	}
-	t.Logf("%d of %d surfaces: planned as good as quick within 3 %%, in %.1f instead of %.1f measurements of full length", asGood, measured, mean(all[search.Planned]["all"], lengthOf), mean(all[search.Quick]["all"], lengthOf))
+	t.Logf("%d of %d surfaces: planned as good as quick within 3 %%, in %.1f instead of %.1f measurements of full length", asGood, measured, mean(all[Planned]["all"], lengthOf), mean(all[Quick]["all"], lengthOf))
 	if whole {
 		t.Log("\n" + table(searches, all))
 	}
 	require.Greater(t, measured, int(surfaces)/2)
 	require.GreaterOrEqual(t, float64(asGood), 0.95*float64(measured))
-	require.LessOrEqual(t, mean(all[search.Planned]["all"], trialsOf), mean(all[search.Quick]["all"], trialsOf)/3)
+	require.LessOrEqual(t, mean(all[Planned]["all"], trialsOf), mean(all[Quick]["all"], trialsOf)/3)
 }
 
 func trialsOf(o verdict) float64 { return float64(o.trials) }
@@ -124,7 +121,7 @@ func mean(list []verdict, of func(verdict) float64) float64 {
 }
 
 // table returns the comparison as Markdown.
-func table(searches []search.Mode, all map[search.Mode]map[string][]verdict) string {
+func table(searches []Mode, all map[Mode]map[string][]verdict) string {
 	var b strings.Builder
 	b.WriteString("| servers | search | measurements | length | mean regret | regret at 90 % |\n|---|---|---|---|---|---|\n")
 	for _, law := range append(slices.Clone(laws), "all") {

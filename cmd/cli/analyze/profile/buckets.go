@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"triton/analyzer/profile"
-	"triton/analyzer/search/planner"
+	"triton/analyzer/search"
 )
 
 // bucketsParameter is the parameter of a configuration with the lengths to which inputs are padded.
@@ -14,7 +14,7 @@ const bucketsParameter = "length_buckets"
 
 // bucketAxis returns the axis of the length buckets of a model that has some: its other parameters
 // say which inputs to pad, which nobody can guess.
-func bucketAxis(m profile.Model) (a planner.Axis, why string) {
+func bucketAxis(m profile.Model) (a search.Axis, why string) {
 	if m.Parameters.Has("parameters") {
 		return a, "model_config_parameters list its values"
 	}
@@ -35,7 +35,7 @@ func bucketAxis(m profile.Model) (a planner.Axis, why string) {
 		}
 		lists = append(lists, strings.Join(texts, ", "))
 	}
-	return planner.Buckets(lists...), ""
+	return search.Buckets(lists...), ""
 }
 
 // otherBuckets returns the alternatives to length buckets, all with the same longest one: twice as

@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"triton/analyzer/profile"
-	"triton/analyzer/search/planner"
+	"triton/analyzer/search"
 	"triton/analyzer/settings"
 	"triton/cmd/cli/analyze/simulate"
 )
 
 // plannedOptions returns the options of planned mode.
-func plannedOptions(o *settings.Profile, s profile.Subject, notice func(string)) (planner.Options, error) {
-	var options planner.Options
+func plannedOptions(o *settings.Profile, s profile.Subject, notice func(string)) (search.PlannerOptions, error) {
+	var options search.PlannerOptions
 	if s.Mode != settings.Planned || len(s.Models) != 1 || len(s.Models[0].Composing) > 0 {
 		return options, nil // quick search takes its place
 	}
@@ -32,8 +32,8 @@ func plannedOptions(o *settings.Profile, s profile.Subject, notice func(string))
 
 // axes returns the further dimensions of planned mode that the user wants and the model has. notice
 // receives why the others are left out.
-func axes(o *settings.Profile, m profile.Model, notice func(string)) []planner.Axis {
-	var out []planner.Axis
+func axes(o *settings.Profile, m profile.Model, notice func(string)) []search.Axis {
+	var out []search.Axis
 	for _, name := range o.Search.Dimensions {
 		a, why := axis(name, m)
 		if why != "" {
@@ -45,7 +45,7 @@ func axes(o *settings.Profile, m profile.Model, notice func(string)) []planner.A
 	return out
 }
 
-func axis(name string, m profile.Model) (a planner.Axis, why string) {
+func axis(name string, m profile.Model) (a search.Axis, why string) {
 	switch name {
 	case settings.QueueDelay, settings.PreferredSize:
 		switch {
@@ -54,9 +54,9 @@ func axis(name string, m profile.Model) (a planner.Axis, why string) {
 		case m.Parameters.Has("dynamic_batching"):
 			return a, "model_config_parameters list its values"
 		case name == settings.QueueDelay:
-			return planner.Delays(100, 500, 2000), ""
+			return search.Delays(100, 500, 2000), ""
 		}
-		return planner.Preferred(4, 8), ""
+		return search.Preferred(4, 8), ""
 	case settings.Threads:
 		switch {
 		case m.Config.GetBackend() != "onnxruntime" && m.Config.GetPlatform() != "onnxruntime_onnx":
@@ -68,7 +68,7 @@ func axis(name string, m profile.Model) (a planner.Axis, why string) {
 		for n := 1; n <= runtime.NumCPU(); n *= 2 {
 			counts = append(counts, n)
 		}
-		return planner.Threads(counts...), ""
+		return search.Threads(counts...), ""
 	}
 	if name == settings.LengthBuckets {
 		return bucketAxis(m)
@@ -78,5 +78,5 @@ func axis(name string, m profile.Model) (a planner.Axis, why string) {
 	}) {
 		return a, "triton_server_flags have no cache_config"
 	}
-	return planner.Cache(), ""
+	return search.Cache(), ""
 }

@@ -8,9 +8,6 @@ import (
 	"triton/analyzer/profile"
 	"triton/analyzer/ranking"
 	"triton/analyzer/search"
-	"triton/analyzer/search/space"
-	"triton/analyzer/search/sweep"
-	"triton/analyzer/search/tpe"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
@@ -20,10 +17,10 @@ import (
 func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (profile.Search, error) {
 	return func(s profile.Subject) (profile.Search, error) {
 		scorer := ranking.New(goals(s)...)
-		soft := func(r settings.Range, keys string) space.Range {
-			return space.Range{Min: r.Min, Max: r.Max, Soft: !o.IsSet("run_config_search_min_"+keys) && !o.IsSet("run_config_search_max_"+keys)}
+		soft := func(r settings.Range, keys string) search.Range {
+			return search.Range{Min: r.Min, Max: r.Max, Soft: !o.IsSet("run_config_search_min_"+keys) && !o.IsSet("run_config_search_max_"+keys)}
 		}
-		t := tpe.Options{
+		t := search.TPEOptions{
 			Seed: s.Seed, MinPercent: o.Search.PercentageOfSpace.Min, MaxPercent: o.Search.PercentageOfSpace.Max,
 			MinPercentSet: o.IsSet("min_percentage_of_search_space"), MaxPercentSet: o.IsSet("max_percentage_of_search_space"),
 			Patience: o.Search.EarlyExitThreshold, Formula: o.Search.UseConcurrencyFormula,
@@ -40,7 +37,7 @@ func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (
 		}
 		return search.New(search.Options{
 			Mode: search.Mode(s.Mode),
-			Space: space.Space{
+			Space: search.Space{
 				Models:         spaceModels(s.Models),
 				Concurrency:    soft(o.Search.Concurrency, "concurrency"),
 				RequestRate:    soft(o.Search.RequestRate, "request_rate"),
@@ -51,11 +48,13 @@ func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (
 				EarlyExit:      o.Search.EarlyExit,
 				Unbounded:      o.Search.Unbounded,
 			},
-			Compare:   scorer.Score,
-			Passes:    scorer.Passes,
-			Violation: func(m *trial.Measurement) float64 { return scorer.FailurePercent(m) / 100 },
-			Notice:    notice,
-			Sweep: sweep.Options{
+			Judge: search.Judge{
+				Compare:   scorer.Score,
+				Passes:    scorer.Passes,
+				Violation: func(m *trial.Measurement) float64 { return scorer.FailurePercent(m) / 100 },
+			},
+			Notice: notice,
+			Sweep: search.SweepOptions{
 				Disable: o.Search.ConcurrencySweepDisable, Steps: o.Search.MaxBinarySearchSteps, Top: o.Output.ConfigsPerModel,
 			},
 			TPE:     t,
@@ -74,10 +73,10 @@ func goals(s profile.Subject) []metric.Goal {
 }
 
 // spaceModels describes models to the search.
-func spaceModels(models []profile.Model) []space.Model {
-	out := make([]space.Model, len(models))
+func spaceModels(models []profile.Model) []search.Model {
+	out := make([]search.Model, len(models))
 	for i, m := range models {
-		out[i] = space.Model{
+		out[i] = search.Model{
 			Name:         m.Name,
 			MaxBatch:     int(m.Config.GetMaxBatchSize()),
 			Instances:    instances(m.Config),
