@@ -3,231 +3,282 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
-	"triton/analyzer"
-	"triton/analyzer/footprint"
-	"triton/analyzer/footprint/law"
+	"triton/analyzer/metric"
+	"triton/analyzer/ranking"
+	"triton/analyzer/trial"
 )
 
-// JSON prints the whole result. Memory is in bytes, latency in milliseconds.
-func JSON(w io.Writer, r *analyzer.Result) error {
-	return JSONs(w, []*analyzer.Result{r})
-}
+// schema is the version of the writeJSON form. It grows when a field changes its meaning or goes.
+const schema = 1
 
-// JSONs prints the results of several models as one document.
-func JSONs(w io.Writer, results []*analyzer.Result) error {
-	var all Document
-	for i, r := range results {
-		d := Encode(r)
-		if i > 0 {
-			d.Started, d.Models = all.Started, append(all.Models, d.Models...)
-			d.Warnings = append(all.Warnings, d.Warnings...)
-			d.Interrupted = d.Interrupted || all.Interrupted
-		}
-		all = d
-	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(all)
-}
-
-// Schema is the version of the JSON form.
-const Schema = 2
-
-// Document is the JSON form of a result.
-type Document struct {
-	Schema      int       `json:"schema"`
-	Tool        string    `json:"tool"`
-	Started     time.Time `json:"started"`
-	Models      []Model   `json:"models"`
-	Warnings    []string  `json:"warnings,omitempty"`
-	Interrupted bool      `json:"interrupted,omitempty"`
-}
-
-// Model is the JSON form of a model's footprint.
-type Model struct {
-	Name           string                     `json:"name"`
-	Shapes         []string                   `json:"shapes,omitempty"`
-	Batch          int                        `json:"batch"`
-	Baseline       footprint.Reading          `json:"baseline,omitempty"`
-	Anchors        []Anchor                   `json:"anchors"`
-	Points         []point                    `json:"points"`
-	Fit            map[footprint.Place]Fit    `json:"fit,omitempty"`
-	Capacity       []Capacity                 `json:"capacity,omitempty"`
-	Answer         answer                     `json:"answer"`
-	Recommendation *recommendation            `json:"recommendation,omitempty"`
-	Reason         string                     `json:"reason"`
-	Sources        map[footprint.Place]string `json:"sources,omitempty"`
-}
-
+// The types below are the writeJSON form of a profile.
 type (
-	// Anchor is one server.
-	Anchor struct {
-		Instances  int               `json:"k"`
-		Load       footprint.Reading `json:"load,omitempty"`
-		Warm       footprint.Reading `json:"warm,omitempty"`
-		Peak       footprint.Reading `json:"peak,omitempty"`
-		Retained   footprint.Reading `json:"retained,omitempty"`
-		Throughput float64           `json:"throughput,omitempty"`
-		P99        float64           `json:"p99_ms,omitempty"`
-		Batches    []batch           `json:"batches,omitempty"`
-		Proof      string            `json:"executed,omitempty"`
-		Why        string            `json:"why"`
-		Class      string            `json:"class,omitempty"`
-		Error      string            `json:"error,omitempty"`
+	documentJSON struct {
+		Schema      int                      `json:"schema"`
+		Tool        string                   `json:"tool"`
+		Started     time.Time                `json:"started"`
+		SearchMode  string                   `json:"search_mode,omitempty"`
+		LaunchMode  string                   `json:"launch_mode,omitempty"`
+		Interrupted bool                     `json:"interrupted"`
+		Devices     []deviceJSON             `json:"devices"`
+		ServerOnly  map[string]metric.Values `json:"server_only,omitempty"`
+		Models      []modelJSON              `json:"models"`
+		Warnings    []string                 `json:"warnings"`
 	}
-	// batch is the peak at a batch size.
-	batch struct {
-		Batch int               `json:"batch"`
-		Peak  footprint.Reading `json:"peak"`
+	deviceJSON struct {
+		UUID  string `json:"uuid"`
+		Name  string `json:"name"`
+		Total uint64 `json:"total_bytes"`
 	}
-	// point is one setting.
-	point struct {
-		Instances   int               `json:"instances"`
-		Batch       int               `json:"batch"`
-		Concurrency int               `json:"concurrency"`
-		Requests    int               `json:"requests"`
-		Throughput  float64           `json:"throughput"`
-		Latency     *latency          `json:"latency_ms,omitempty"`
-		Stable      bool              `json:"stable"`
-		Memory      footprint.Reading `json:"memory,omitempty"`
-		Recommended bool              `json:"recommended,omitempty"`
-		Error       string            `json:"error,omitempty"`
+	modelJSON struct {
+		Name           string              `json:"name"`
+		Members        []memberJSON        `json:"members"`
+		Search         searchJSON          `json:"search"`
+		Recommendation *recommendationJSON `json:"recommendation"` // null without measurements
+		Variants       []variantJSON       `json:"variants"`       // the best first
+		Pareto         []referenceJSON     `json:"pareto"`
+		Failed         []failedJSON        `json:"failed"`
 	}
-	// latency is in milliseconds.
-	latency struct {
-		Avg float64 `json:"avg"`
-		P50 float64 `json:"p50"`
-		P90 float64 `json:"p90"`
-		P95 float64 `json:"p95"`
-		P99 float64 `json:"p99"`
+	memberJSON struct {
+		Model       string             `json:"model"`
+		Ensemble    bool               `json:"ensemble,omitempty"`
+		Composing   []string           `json:"composing,omitempty"`
+		CPUOnly     bool               `json:"cpu_only,omitempty"`
+		Weight      int                `json:"weight,omitempty"`
+		Objectives  map[metric.Tag]int `json:"objectives"`
+		Constraints []constraintJSON   `json:"constraints"`
 	}
-	// Fit is the law of memory at a place.
-	Fit struct {
-		Beta        [3]float64 `json:"beta"`  // per instance, with its interval
-		Alpha       [3]float64 `json:"alpha"` // at no instance, with its interval
-		BetaHi      float64    `json:"beta_hi"`
-		AlphaHi     float64    `json:"alpha_hi"`
-		Noise       float64    `json:"noise"`
-		Residual    float64    `json:"residual"`
-		SuperLinear bool       `json:"superlinear"`
+	constraintJSON struct {
+		Metric    metric.Tag `json:"metric"`
+		Min       *float64   `json:"min,omitempty"`
+		Max       *float64   `json:"max,omitempty"`
+		MaxPerGPU *float64   `json:"max_per_gpu,omitempty"`
 	}
-	// Capacity is what a place holds.
-	Capacity struct {
-		Device    footprint.Place `json:"device"`
-		Total     uint64          `json:"total"`
-		Usable    uint64          `json:"usable"`
-		Headroom  uint64          `json:"headroom"`
-		Origin    string          `json:"origin"`
-		Instances *int            `json:"k_mem,omitempty"` // absent if memory does not limit
-		Shortfall uint64          `json:"shortfall,omitempty"`
+	searchJSON struct {
+		Measured int    `json:"measured"`
+		Failed   int    `json:"failed"`
+		Reason   string `json:"reason,omitempty"`
+		Error    string `json:"error,omitempty"`
 	}
-	// answer is how many instances to serve.
-	answer struct {
-		Instances    int      `json:"k"`
-		Status       string   `json:"status"`
-		Run          bool     `json:"run"`
-		Memory       *int     `json:"k_mem,omitempty"`
-		MemoryStatus string   `json:"k_mem_status,omitempty"`
-		Useful       *int     `json:"k_perf,omitempty"`
-		Gain         float64  `json:"gain_of_one_more,omitempty"`
-		Doubts       []string `json:"doubts,omitempty"`
+	recommendationJSON struct {
+		Variant   string       `json:"variant"`
+		Satisfies bool         `json:"satisfies_constraints"`
+		Load      []loadJSON   `json:"load"`
+		Gain      *float64     `json:"gain_percent,omitempty"` // over the default configuration
+		Configs   []configJSON `json:"configs"`
 	}
-	// recommendation is the configuration to serve.
-	recommendation struct {
-		Instances       int    `json:"instances"`
-		MaxBatch        int    `json:"max_batch"`
-		DynamicBatching bool   `json:"dynamic_batching"`
-		Config          string `json:"config"`
+	configJSON struct {
+		Model     string          `json:"model"`
+		Variant   string          `json:"variant"`
+		MaxBatch  int             `json:"max_batch_size"`
+		Batching  bool            `json:"dynamic_batching"`
+		Instances []instanceGroup `json:"instances"`
+		Platform  string          `json:"platform"`
+		Patch     trial.Patch     `json:"config_patch,omitempty"`
+	}
+	variantJSON struct {
+		Name    string       `json:"name"`
+		Default bool         `json:"default"`
+		Passing bool         `json:"satisfies_constraints"`
+		Configs []configJSON `json:"configs"`
+		Results []resultJSON `json:"results"` // the best first
+	}
+	resultJSON struct {
+		Load       []loadJSON                `json:"load"`
+		Passing    bool                      `json:"satisfies_constraints"`
+		Metrics    metric.Values             `json:"metrics"`
+		Members    []metric.Values           `json:"members,omitempty"` // of several
+		GPUs       map[string]metric.Values  `json:"gpus,omitempty"`
+		Requests   []int                     `json:"requests,omitempty"`
+		Stable     bool                      `json:"stable"`
+		Confidence map[metric.Tag][2]float64 `json:"confidence_95,omitempty"`
+		Seconds    float64                   `json:"duration_s"`
+	}
+	loadJSON struct {
+		Batch       int    `json:"batch_size"`
+		Concurrency int    `json:"concurrency,omitempty"`
+		RequestRate int    `json:"request_rate,omitempty"`
+		Intervals   string `json:"request_intervals,omitempty"`
+	}
+	referenceJSON struct {
+		Variant string     `json:"variant"`
+		Load    []loadJSON `json:"load"`
+	}
+	failedJSON struct {
+		Variant string     `json:"variant"`
+		Load    []loadJSON `json:"load"`
+		Class   string     `json:"class"`
+		Error   string     `json:"error"`
 	}
 )
 
-// UsefulCount returns how many instances are of use; 0 if that is not known.
-func (a answer) UsefulCount() int {
-	if a.Useful == nil {
-		return 0
+// writeJSON writes an outcome for programs.
+func writeJSON(w io.Writer, o *outcome) error {
+	r := o.Report
+	d := documentJSON{
+		Schema: schema, Tool: r.Tool, Started: r.Started.UTC(), SearchMode: r.Mode, LaunchMode: r.Launch, Interrupted: r.Interrupted,
+		Devices: []deviceJSON{}, ServerOnly: finiteDevices(r.ServerOnly), Models: []modelJSON{}, Warnings: append([]string{}, r.Warnings...),
 	}
-	return *a.Useful
+	for _, uuid := range slices.Sorted(maps.Keys(r.GPUs)) {
+		d.Devices = append(d.Devices, deviceJSON{uuid, r.GPUs[uuid].Name, r.GPUs[uuid].Total})
+	}
+	for i := range o.Models {
+		d.Models = append(d.Models, modelJSONOf(o, &o.Models[i]))
+	}
+	return encodeJSON(w, d)
 }
 
-// Encode returns the JSON form of a result.
-func Encode(r *analyzer.Result) Document {
-	f := r.Footprint
-	m := Model{
-		Name: r.Model, Shapes: r.Shapes, Batch: r.Batch, Baseline: f.Base, Anchors: []Anchor{}, Points: []point{},
-		Fit: map[footprint.Place]Fit{}, Answer: answerOf(f.Answer), Reason: r.Reason, Sources: map[footprint.Place]string{},
-	}
-	for _, a := range f.Anchors {
-		m.Anchors = append(m.Anchors, anchorOf(a))
-	}
-	for i := range r.Points {
-		m.Points = append(m.Points, pointOf(r, i))
-	}
-	for _, l := range f.Limits {
-		m.Sources[l.Place] = r.Places[l.Place].Source
-		if l.Law != nil {
-			m.Fit[l.Place] = fitOf(l.Law)
-		}
-		c := Capacity{
-			Device: l.Place, Total: l.Room.Total, Usable: uint64(l.Bytes()) + l.Headroom, Headroom: l.Headroom,
-			Origin: l.Room.Origin, Shortfall: l.Shortfall,
-		}
-		if l.Costs {
-			c.Instances = &l.Instances
-		}
-		m.Capacity = append(m.Capacity, c)
-	}
-	if rec := r.Recommended; rec != nil {
-		m.Recommendation = &recommendation{rec.Instances, rec.MaxBatchSize, rec.DynamicBatching, string(rec.Config)}
-	}
-	return Document{
-		Schema: Schema, Tool: "triton analyze", Started: r.Started, Models: []Model{m}, Warnings: r.Warnings, Interrupted: r.Interrupted,
-	}
+// writeDetailJSON writes one variant of a model for programs.
+func writeDetailJSON(w io.Writer, o *outcome, m *modelOutcome, v variantOutcome) error {
+	return encodeJSON(w, struct {
+		Schema int    `json:"schema"`
+		Tool   string `json:"tool"`
+		Model  string `json:"model"`
+		variantJSON
+	}{schema, o.Report.Tool, m.Name, variantJSONOf(o, m, v)})
 }
 
-func fitOf(l *law.Law) Fit {
-	of := func(e law.Estimate) [3]float64 { return [3]float64{e.Value, e.Low, e.High} }
-	return Fit{of(l.PerInstance), of(l.Base), l.SafePerInstance, l.SafeBase, l.Noise, l.Residual, l.SuperLinear}
+func encodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
 
-func anchorOf(a footprint.Anchor) Anchor {
-	out := Anchor{
-		Instances: a.Instances, Load: a.Loaded, Warm: a.Warm, Peak: a.Peak, Retained: a.Retained,
-		Throughput: a.Work.Throughput, P99: milliseconds(a.Work.P99), Proof: string(a.Proof), Why: a.Why,
+func modelJSONOf(o *outcome, m *modelOutcome) modelJSON {
+	out := modelJSON{Name: m.Name, Members: []memberJSON{}, Variants: []variantJSON{}, Pareto: []referenceJSON{}, Failed: []failedJSON{}}
+	out.Search = searchJSON{Measured: m.Measurements(), Failed: len(m.Failed), Reason: m.Reason}
+	if m.Err != nil {
+		out.Search.Error = m.Err.Error()
 	}
-	for _, b := range a.Batches {
-		out.Batches = append(out.Batches, batch{b.Batch, b.Peak})
+	for _, p := range m.Members {
+		one := memberJSON{Model: p.Model, Ensemble: p.Ensemble, Composing: p.Composing, CPUOnly: p.CPUOnly, Weight: p.Weight, Objectives: map[metric.Tag]int{}, Constraints: []constraintJSON{}}
+		objectives := p.Objectives
+		if len(objectives) == 0 {
+			objectives = metric.DefaultObjectives()
+		}
+		for _, objective := range objectives {
+			one.Objectives[objective.Tag] = objective.Weight
+		}
+		for _, c := range p.Constraints {
+			one.Constraints = append(one.Constraints, constraintJSON{c.Tag, c.Min, c.Max, c.MaxPerGPU})
+		}
+		out.Members = append(out.Members, one)
 	}
-	if a.Failure != nil {
-		out.Class, out.Error = string(a.Failure.Class), a.Failure.Err.Error()
+	for _, v := range m.Variants {
+		out.Variants = append(out.Variants, variantJSONOf(o, m, v))
+	}
+	if len(m.Variants) > 0 {
+		out.Recommendation = recommend(o, m)
+	}
+	for _, r := range m.Pareto() {
+		out.Pareto = append(out.Pareto, referenceJSON{variantNames(r.Config), loadJSONsOf(r.Config)})
+	}
+	for _, r := range m.Failed {
+		one := failedJSON{Variant: variantNames(r.Config), Load: loadJSONsOf(r.Config)}
+		if r.Failure != nil {
+			one.Class = string(r.Failure.Class)
+			if r.Failure.Err != nil {
+				one.Error = r.Failure.Err.Error()
+			}
+		}
+		out.Failed = append(out.Failed, one)
 	}
 	return out
 }
 
-func answerOf(a footprint.Answer) answer {
-	out := answer{Instances: a.Instances, Status: string(a.Status), Run: a.Run, Doubts: a.Doubts}
-	if a.MemoryLimits {
-		out.Memory, out.MemoryStatus = &a.Memory, string(a.MemoryStatus)
-	}
-	if a.UsefulKnown {
-		out.Useful, out.Gain = &a.Useful, a.Gain
+func variantJSONOf(o *outcome, m *modelOutcome, v variantOutcome) variantJSON {
+	out := variantJSON{Name: v.Name, Default: v.Default(), Passing: v.Passing, Configs: configJSONsOf(o, v.Best.Config), Results: []resultJSON{}}
+	for _, r := range v.Results {
+		out.Results = append(out.Results, resultJSONOf(m, r))
 	}
 	return out
 }
 
-func pointOf(r *analyzer.Result, i int) point {
-	p := r.Points[i]
-	out := point{
-		Instances: p.Instances, Batch: p.Batch, Concurrency: p.Concurrency,
-		Memory: p.Memory, Recommended: isRecommended(r, i),
+func recommend(o *outcome, m *modelOutcome) *recommendationJSON {
+	top, _ := m.Top(1)
+	best := top[0]
+	out := &recommendationJSON{Variant: best.Name, Satisfies: best.Passing, Load: loadJSONsOf(best.Best.Config), Configs: configJSONsOf(o, best.Best.Config)}
+	if base, ok := m.Default(); ok {
+		if gain := m.Scorer.Gain(best.Best.Measurement, base.Measurement); !math.IsNaN(gain) && !math.IsInf(gain, 0) {
+			out.Gain = &gain
+		}
 	}
-	if p.Err != nil {
-		out.Error = p.Err.Error()
-		return out
-	}
-	out.Requests, out.Throughput, out.Stable = p.Requests, p.Throughput, p.Stable
-	out.Latency = &latency{milliseconds(p.Avg), milliseconds(p.P50), milliseconds(p.P90), milliseconds(p.P95), milliseconds(p.P99)}
 	return out
 }
+
+func configJSONsOf(o *outcome, c trial.Config) []configJSON {
+	var all []configJSON
+	add := func(v trial.Variant) {
+		all = append(all, configJSON{v.Model, v.Name, int(v.Config.GetMaxBatchSize()), v.Config.GetDynamicBatching() != nil, o.Instances(v), platformOf(v), v.Patch})
+	}
+	for _, m := range c.Members {
+		add(m.Variant)
+		for _, v := range m.Composing {
+			add(v)
+		}
+	}
+	return all
+}
+
+func resultJSONOf(m *modelOutcome, r trial.Result) resultJSON {
+	x := r.Measurement
+	out := resultJSON{
+		Load: loadJSONsOf(r.Config), Passing: m.Scorer.Passes(x), Metrics: metric.Values{}, GPUs: finiteDevices(x.GPUs),
+		Requests: x.Requests, Stable: x.Stable, Seconds: x.Duration.Seconds(),
+	}
+	for _, tag := range metric.Tags() {
+		if v, ok := valueOf(r, tag); ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out.Metrics[tag] = v
+		}
+	}
+	if len(x.Members) > 1 {
+		for _, values := range x.Members {
+			out.Members = append(out.Members, finite(values))
+		}
+	}
+	for tag, i := range x.Confidence {
+		if out.Confidence == nil {
+			out.Confidence = map[metric.Tag][2]float64{}
+		}
+		if !math.IsNaN(i.Low+i.High) && !math.IsInf(i.Low, 0) && !math.IsInf(i.High, 0) {
+			out.Confidence[tag] = [2]float64{i.Low, i.High}
+		}
+	}
+	return out
+}
+
+// finite leaves out what writeJSON cannot write.
+func finite(values metric.Values) metric.Values {
+	out := metric.Values{}
+	for tag, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out[tag] = v
+		}
+	}
+	return out
+}
+
+func finiteDevices(devices map[string]metric.Values) map[string]metric.Values {
+	out := map[string]metric.Values{}
+	for uuid, values := range devices {
+		out[uuid] = finite(values)
+	}
+	return out
+}
+
+func loadJSONsOf(c trial.Config) []loadJSON {
+	all := make([]loadJSON, len(c.Members))
+	for i, m := range c.Members {
+		all[i] = loadJSON{m.Load.Batch, m.Load.Concurrency, m.Load.RequestRate, m.Load.Intervals}
+	}
+	return all
+}
+
+// name returns the names of the variants of a trial.
+func variantNames(c trial.Config) string { return ranking.Key(c) }

@@ -58,7 +58,7 @@ var rooms = []struct{ folder, imports string }{
 	{"analyzer", "analyzer/footprint analyzer/settings pkg/client pkg/kserve pkg/modelconfig pkg/gpu pkg"},
 	{"analyzer/footprint", "analyzer pkg/gpu"},
 	{"analyzer/search", "analyzer"},
-	{"analyzer/report", "analyzer analyzer/footprint analyzer/settings pkg/ui pkg"},
+	{"analyzer/report", "analyzer analyzer/settings pkg/ui pkg"},
 	{"analyzer/settings", "analyzer pkg"},
 	{"repo", "repo/lint pkg/modelconfig pkg/onnxmodel pkg/tensor pkg/ui pkg"},
 	{"repo/lint", "repo pkg/modelconfig pkg/onnxmodel pkg"},

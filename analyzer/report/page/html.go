@@ -8,7 +8,6 @@ import (
 	g "maragu.dev/gomponents"
 	"maragu.dev/gomponents/html"
 
-	"triton/analyzer/report/plot"
 	"triton/pkg/ui/webpage"
 )
 
@@ -18,7 +17,7 @@ var pageStyle string
 // WriteHTML writes a page that needs no other file: its policy allows none, and no scripts.
 func (p *Page) WriteHTML(w io.Writer) error {
 	head := webpage.Head{
-		Title: p.Title, Policy: "default-src 'none'; style-src 'unsafe-inline'", Schemes: "light dark", Style: pageStyle + plot.Style,
+		Title: p.Title, Policy: "default-src 'none'; style-src 'unsafe-inline'", Schemes: "light dark", Style: pageStyle + chartStyle,
 	}
 	if p.Subtitle != "" {
 		head.Title += ": " + p.Subtitle
@@ -73,7 +72,7 @@ func chartsHTML(charts Charts, block int) g.Node {
 	for i, f := range charts {
 		figures = append(figures, html.Figure(webpage.Lines(
 			// The drawing escapes the names in it.
-			webpage.Scroll("scroll", f.Caption, g.Raw(plot.Inline(f.Chart, fmt.Sprintf("plot-%d-%d", block, i)))),
+			webpage.Scroll("scroll", f.Caption, g.Raw(inlineSVG(f.Chart, fmt.Sprintf("plot-%d-%d", block, i)))),
 			html.FigCaption(g.Text(f.Caption)),
 		)))
 	}

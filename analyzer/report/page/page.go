@@ -1,11 +1,9 @@
-// Package page is the form of analysis reports: headings, paragraphs, lists, charts and tables,
-// written as HTML, PDF or CSV. It knows nothing of what a report says.
+// Package page is the form of analysis reports: headings, paragraphs, lists, tables and charts, written as HTML,
+// PDF, CSV and text, and charts alone as PNG and SVG. It knows nothing of models, metrics and what a report says.
 package page
 
 import (
 	"strings"
-
-	"triton/analyzer/report/plot"
 )
 
 // Page is a report.
@@ -45,7 +43,7 @@ type Charts []Figure
 
 // Figure is a chart with a caption.
 type Figure struct {
-	plot.Chart
+	Chart
 	Caption string
 }
 

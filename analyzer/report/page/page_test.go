@@ -1,4 +1,4 @@
-package page_test
+package page
 
 import (
 	"bytes"
@@ -9,23 +9,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"triton/analyzer/report/page"
-	"triton/analyzer/report/plot"
 )
 
-func example(rows int) *page.Page {
-	chart := &plot.Lines{Title: "Chart", X: "x", Y: "y", Series: []plot.Series{{Name: "<s>", Points: []plot.Point{{X: 1, Y: 2}, {X: 3, Y: 4}}}}}
-	t := page.Table{Caption: "All <rows>", Columns: []page.Column{{Title: "Name"}, {Title: "Value & unit", Number: true}, {Title: "Own", Own: true}}}
+func example(rows int) *Page {
+	chart := &Lines{Title: "Chart", X: "x", Y: "y", Series: []Series{{Name: "<s>", Points: []Point{{X: 1, Y: 2}, {X: 3, Y: 4}}}}}
+	t := Table{Caption: "All <rows>", Columns: []Column{{Title: "Name"}, {Title: "Value & unit", Number: true}, {Title: "Own", Own: true}}}
 	for i := range rows {
-		t.Rows = append(t.Rows, []page.Text{page.Plain(fmt.Sprintf("row %d", i)), {{Text: "1.5", Bold: true}, {Text: " (1, 2)"}}, page.Plain("a,\"b\"")})
+		t.Rows = append(t.Rows, []Text{Plain(fmt.Sprintf("row %d", i)), {{Text: "1.5", Bold: true}, {Text: " (1, 2)"}}, Plain("a,\"b\"")})
 	}
-	return &page.Page{Title: "Title <t>", Subtitle: "Sub", Program: "test 1", Blocks: []page.Block{
-		page.Heading("Part"), page.Paragraph(page.Mixed("In 2, ", "best <b>", " is")),
-		page.List{page.Plain("first"), page.Mixed("", "second", ": more")},
-		page.ChartText("See below."),
-		page.Charts{{Chart: chart, Caption: "One"}},
-		page.Charts{{Chart: chart, Caption: "Left"}, {Chart: chart, Caption: "Right"}, {Chart: chart, Caption: "Below"}},
+	return &Page{Title: "Title <t>", Subtitle: "Sub", Program: "test 1", Blocks: []Block{
+		Heading("Part"), Paragraph(Mixed("In 2, ", "best <b>", " is")),
+		List{Plain("first"), Mixed("", "second", ": more")},
+		ChartText("See below."),
+		Charts{{Chart: chart, Caption: "One"}},
+		Charts{{Chart: chart, Caption: "Left"}, {Chart: chart, Caption: "Right"}, {Chart: chart, Caption: "Below"}},
 		t,
 	}}
 }
@@ -54,7 +51,7 @@ func TestCSV(t *testing.T) {
 	require.NoError(t, example(1).WriteCSV(&b))
 	require.Equal(t, "Name,Value & unit,Own\nrow 0,\"1.5 (1, 2)\",\"a,\"\"b\"\"\"\n", b.String())
 	b.Reset()
-	require.NoError(t, (&page.Page{Title: "no table"}).WriteCSV(&b))
+	require.NoError(t, (&Page{Title: "no table"}).WriteCSV(&b))
 	require.Empty(t, b.String())
 }
 
@@ -82,7 +79,7 @@ All &lt;rows>
 // TestPDF looks at the texts that a file without compression has, and at its pages.
 func TestPDF(t *testing.T) {
 	t.Parallel()
-	write := func(p *page.Page) string {
+	write := func(p *Page) string {
 		var b bytes.Buffer
 		require.NoError(t, p.WritePlainPDF(&b, time.Unix(0, 0)))
 		return b.String()
@@ -99,15 +96,15 @@ func TestPDF(t *testing.T) {
 	require.Equal(t, write(example(2)), text, "the same page is the same file")
 
 	wide := example(0)
-	table := page.Table{Caption: "wide"}
+	table := Table{Caption: "wide"}
 	for i := range 14 {
-		table.Columns = append(table.Columns, page.Column{Title: fmt.Sprintf("A rather long title %d", i)})
+		table.Columns = append(table.Columns, Column{Title: fmt.Sprintf("A rather long title %d", i)})
 	}
-	table.Rows = [][]page.Text{make([]page.Text, 14)}
+	table.Rows = [][]Text{make([]Text, 14)}
 	for i := range 14 {
-		table.Rows[0][i] = page.Plain(strings.Repeat("longword", i))
+		table.Rows[0][i] = Plain(strings.Repeat("longword", i))
 	}
-	wide.Blocks = []page.Block{table}
+	wide.Blocks = []Block{table}
 	require.Contains(t, write(wide), "/MediaBox [0 0 841.89 595.28]", "a broad table is on a broad page")
 }
 

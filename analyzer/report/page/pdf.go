@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
-
-	"triton/analyzer/report/plot"
 )
 
 // Sizes of a PDF page, in points.
@@ -46,19 +44,19 @@ func (p *Page) layout(created time.Time) *fpdf.Fpdf {
 	f.SetMargins(margin, margin, margin)
 	f.SetAutoPageBreak(true, margin)
 	f.SetCellMargin(0)
-	plot.AddFonts(f)
+	addFonts(f)
 	f.AddPage()
 	w, h := f.GetPageSize()
 	d := pdf{f, w - 2*margin, h - 2*margin}
 	d.font(18, true)
-	d.MultiCell(d.width, 24, plot.Printable(p.Title), "", "L", false)
+	d.MultiCell(d.width, 24, printable(p.Title), "", "L", false)
 	if p.Subtitle != "" {
 		d.font(13, false)
-		d.MultiCell(d.width, 18, plot.Printable(p.Subtitle), "", "L", false)
+		d.MultiCell(d.width, 18, printable(p.Subtitle), "", "L", false)
 	}
 	if p.Program != "" {
 		d.font(8, false)
-		d.MultiCell(d.width, 12, plot.Printable("Written by "+p.Program+"."), "", "L", false)
+		d.MultiCell(d.width, 12, printable("Written by "+p.Program+"."), "", "L", false)
 	}
 	for _, b := range p.Blocks {
 		d.Ln(6)
@@ -72,7 +70,7 @@ func (d pdf) font(size float64, bold bool) {
 	if bold {
 		style = "B"
 	}
-	d.SetFont(plot.FontFamily, style, size)
+	d.SetFont(fontFamily, style, size)
 	d.SetTextColor(0, 0, 0)
 }
 
@@ -82,7 +80,7 @@ func (d pdf) add(b Block) {
 		d.room(60) // a heading stays with what follows
 		d.Ln(6)
 		d.font(13, true)
-		d.MultiCell(d.width, 18, plot.Printable(string(b)), "", "L", false)
+		d.MultiCell(d.width, 18, printable(string(b)), "", "L", false)
 	case Paragraph:
 		d.text(Text(b))
 		d.Ln(leading)
@@ -109,7 +107,7 @@ func (d pdf) add(b Block) {
 func (d pdf) text(t Text) {
 	for _, s := range t {
 		d.font(bodySize, s.Bold)
-		d.Write(leading, plot.Printable(s.Text))
+		d.Write(leading, printable(s.Text))
 	}
 }
 
@@ -132,16 +130,16 @@ func (d pdf) charts(figures Charts) {
 		figuresOfRow := figures[row:min(row+columns, len(figures))]
 		height := 0.0
 		for _, f := range figuresOfRow {
-			height = max(height, plot.PDFHeight(f.Chart, width))
+			height = max(height, pdfHeight(f.Chart, width))
 		}
 		d.room(height + 30)
 		top := d.GetY()
 		for i, f := range figuresOfRow {
 			x := margin + float64(i)*(width+gap)
-			plot.PDF(d.Fpdf, f.Chart, x, top, width)
+			drawPDF(d.Fpdf, f.Chart, x, top, width)
 			d.font(8, false)
 			d.SetXY(x, top+height+2)
-			d.MultiCell(width, 11, plot.Printable(f.Caption), "", "C", false)
+			d.MultiCell(width, 11, printable(f.Caption), "", "C", false)
 		}
 		d.SetXY(margin, top+height+28)
 	}
@@ -153,7 +151,7 @@ func (d pdf) table(t Table) {
 	const size, line, pad = 8, 11, 4
 	d.room(80)
 	d.font(9, false)
-	d.MultiCell(d.width, 12, plot.Printable(t.Caption), "", "L", false)
+	d.MultiCell(d.width, 12, printable(t.Caption), "", "L", false)
 	d.Ln(2)
 	widths := tableWidths(t, d.width, size, 2*pad)
 	header := make([]Text, len(t.Columns))
@@ -177,9 +175,9 @@ func (d pdf) table(t Table) {
 func tableWidths(t Table, width, size, pad float64) []float64 {
 	least, want := make([]float64, len(t.Columns)), make([]float64, len(t.Columns))
 	measure := func(i int, text string, bold bool) {
-		want[i] = max(want[i], plot.Width(text, size, bold)+pad)
+		want[i] = max(want[i], textWidth(text, size, bold)+pad)
 		for _, word := range strings.Fields(text) {
-			least[i] = max(least[i], plot.Width(word, size, bold)+pad)
+			least[i] = max(least[i], textWidth(word, size, bold)+pad)
 		}
 	}
 	for i, c := range t.Columns {
@@ -212,7 +210,7 @@ func tableWidths(t Table, width, size, pad float64) []float64 {
 
 func (d pdf) lines(cell Text, width, size, pad float64) []string {
 	d.font(size, len(cell) == 1 && cell[0].Bold)
-	return d.SplitText(plot.Printable(cell.String()), width-2*pad)
+	return d.SplitText(printable(cell.String()), width-2*pad)
 }
 
 func (d pdf) rowHeight(row []Text, widths []float64, size, line, pad float64) float64 {

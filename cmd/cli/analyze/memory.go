@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/analyzer"
-	"triton/analyzer/report"
+	"triton/analyzer/memory/printer"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
@@ -124,12 +124,12 @@ func writeMemory(p process.Process, targets output.Targets, results []*analyzer.
 	}
 	var err error
 	if !targets.Stdout() {
-		err = report.Memory(p.Stdout, results)
+		err = printer.Memory(p.Stdout, results)
 	}
 	return errors.Join(err, targets.Write(p, func(w io.Writer, form string) error {
 		if form == output.JSON.Name {
-			return report.JSONs(w, results)
+			return printer.JSONs(w, results)
 		}
-		return report.Memory(w, results)
+		return printer.Memory(w, results)
 	}))
 }

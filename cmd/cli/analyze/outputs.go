@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"triton/analyzer"
-	"triton/analyzer/report"
+	"triton/analyzer/memory/printer"
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
@@ -22,12 +22,12 @@ func write(p process.Process, o *options, r *analyzer.Result) error {
 	if o.targets.Stdout() {
 		names = p.Stderr
 	} else {
-		errs = append(errs, report.Text(p.Stdout, r))
+		errs = append(errs, printer.Text(p.Stdout, r))
 	}
 	errs = append(errs, o.targets.Write(p, func(w io.Writer, form string) error {
 		return map[string]func(io.Writer, *analyzer.Result) error{
-			output.Text.Name: report.Text, output.JSON.Name: report.JSON, output.CSV.Name: report.CSV,
-			output.Markdown.Name: report.Markdown, output.HTML.Name: report.HTML,
+			output.Text.Name: printer.Text, output.JSON.Name: printer.JSON, output.CSV.Name: printer.CSV,
+			output.Markdown.Name: printer.Markdown, output.HTML.Name: printer.HTML,
 		}[form](w, r)
 	}))
 	if r.Recommended != nil && o.directory != "" {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/analyzer/report"
+	"triton/analyzer/memory/printer"
 	"triton/cmd/cli/complete"
 	environment "triton/cmd/cli/devices"
 	"triton/cmd/cli/flags"
@@ -117,19 +117,19 @@ func run(p process.Process, a arguments) error {
 }
 
 // read reads the models of reports.
-func read(files []string) ([]report.Model, error) {
-	var all []report.Model
+func read(files []string) ([]printer.Model, error) {
+	var all []printer.Model
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		var d report.Document
+		var d printer.Document
 		if err := json.Unmarshal(text, &d); err != nil {
 			return nil, fmt.Errorf("%s is not a report of triton analyze as JSON: %w", name, err)
 		}
-		if d.Schema != report.Schema {
-			return nil, fmt.Errorf("%s has schema %d, this program reads %d: write it again with triton analyze", name, d.Schema, report.Schema)
+		if d.Schema != printer.Schema {
+			return nil, fmt.Errorf("%s has schema %d, this program reads %d: write it again with triton analyze", name, d.Schema, printer.Schema)
 		}
 		all = append(all, d.Models...)
 	}

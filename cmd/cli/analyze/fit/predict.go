@@ -7,7 +7,7 @@ import (
 
 	"triton/analyzer/footprint"
 	"triton/analyzer/footprint/packing"
-	"triton/analyzer/report"
+	"triton/analyzer/memory/printer"
 	"triton/pkg/gpu"
 )
 
@@ -45,7 +45,7 @@ const allowance = 64 << 20
 
 // law returns what a report knows of a model's memory on devices, or on the host if it has none
 // there.
-func law(m report.Model) (footprint.Place, packing.Model, error) {
+func law(m printer.Model) (footprint.Place, packing.Model, error) {
 	places := slices.Sorted(maps.Keys(m.Fit))
 	i := slices.IndexFunc(places, func(p footprint.Place) bool { return p != footprint.Host })
 	switch {
@@ -71,11 +71,11 @@ func law(m report.Model) (footprint.Place, packing.Model, error) {
 }
 
 // costs reports whether instances cost memory at a place that can be told from the noise.
-func costs(m report.Model, place footprint.Place) bool {
-	return slices.ContainsFunc(m.Capacity, func(c report.Capacity) bool { return c.Device == place && c.Instances != nil })
+func costs(m printer.Model, place footprint.Place) bool {
+	return slices.ContainsFunc(m.Capacity, func(c printer.Capacity) bool { return c.Device == place && c.Instances != nil })
 }
 
-func predict(models []report.Model, devices []target, headroom func(uint64) uint64) (*result, error) {
+func predict(models []printer.Model, devices []target, headroom func(uint64) uint64) (*result, error) {
 	r := &result{}
 	var laws []packing.Model
 	for _, m := range models {
@@ -110,7 +110,7 @@ func predict(models []report.Model, devices []target, headroom func(uint64) uint
 }
 
 // hosts returns the host as it was when the model was measured.
-func hosts(m report.Model) []target {
+func hosts(m printer.Model) []target {
 	var all []target
 	for _, c := range m.Capacity {
 		if c.Device == footprint.Host {
@@ -159,7 +159,7 @@ func better(a, b row) bool {
 }
 
 // pack places all models on the devices together.
-func (r *result) pack(laws []packing.Model, devices []target, models []report.Model, headroom func(uint64) uint64) {
+func (r *result) pack(laws []packing.Model, devices []target, models []printer.Model, headroom func(uint64) uint64) {
 	if len(devices) == 0 {
 		devices = hosts(models[0])
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"triton/analyzer/profile"
-	"triton/analyzer/report/export"
+	"triton/analyzer/report"
 	"triton/analyzer/settings"
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
@@ -16,9 +16,9 @@ import (
 var formats = []string{"pdf", "png", "json"}
 
 // writeReports writes tables, summaries and detailed reports.
-func writeReports(p process.Process, o *settings.Profile, report *profile.Report, progress *progress) error {
-	e := export.Profile{
-		Options: export.Options{
+func writeReports(p process.Process, o *settings.Profile, measured *profile.Report, progress *progress) error {
+	e := report.ProfileOptions{
+		Options: report.Options{
 			Mode: o.Mode, Path: o.Output.ExportPath, Formats: formats, AlwaysGPU: o.AlwaysReportGPUMetrics,
 			Log: func(line string, warning bool) {
 				if warning {
@@ -41,7 +41,7 @@ func writeReports(p process.Process, o *settings.Profile, report *profile.Report
 			e.Console = p.Stderr // the result is alone on standard output
 		}
 	}
-	return errors.Join(export.WriteProfile(report, e), targets.Write(p, func(w io.Writer, form string) error {
-		return export.Result(w, report, e, form)
+	return errors.Join(report.WriteProfile(measured, e), targets.Write(p, func(w io.Writer, form string) error {
+		return report.Write(w, measured, e, form)
 	}))
 }

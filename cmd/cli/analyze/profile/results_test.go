@@ -16,7 +16,7 @@ import (
 // here one that Model Analyzer has written, so its files have to come out.
 func TestReportsOfCheckpoint(t *testing.T) {
 	t.Parallel()
-	recorded, err := filepath.Abs(filepath.Join("..", "..", "..", "..", "analyzer", "report", "export", "testdata", "modelanalyzer", "gpu"))
+	recorded, err := filepath.Abs(filepath.Join("..", "..", "..", "..", "analyzer", "report", "testdata", "modelanalyzer", "gpu"))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "profile.yaml")

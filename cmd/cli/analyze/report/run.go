@@ -6,7 +6,7 @@ import (
 
 	"triton/analyzer/checkpoint"
 	"triton/analyzer/profile"
-	"triton/analyzer/report/export"
+	"triton/analyzer/report"
 	"triton/analyzer/settings"
 	"triton/cmd/cli/process"
 )
@@ -32,7 +32,7 @@ func run(_ context.Context, p process.Process, o *settings.Report) error {
 		}
 		configs[i] = c
 	}
-	return export.WriteDetails(recorded, configs, export.Options{
+	return report.WriteDetails(recorded, configs, report.Options{
 		Mode: o.Mode, Path: o.ExportPath, Formats: o.OutputFormats, AlwaysGPU: o.AlwaysReportGPUMetrics,
 		Log: func(line string, warning bool) {
 			switch {

@@ -13,7 +13,7 @@ import (
 )
 
 // recorded is a folder with a checkpoint of Model Analyzer.
-var recorded = filepath.Join("..", "..", "..", "..", "analyzer", "report", "export", "testdata", "modelanalyzer", "gpu")
+var recorded = filepath.Join("..", "..", "..", "..", "analyzer", "report", "testdata", "modelanalyzer", "gpu")
 
 func run(args ...string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer

@@ -1,0 +1,163 @@
+// What a profile measured, arranged for its reports: the variants of each model, the best first, the failed
+// trials, and texts about configurations, devices and constraints.
+
+package report
+
+import (
+	"strings"
+
+	"triton/analyzer/metric"
+	"triton/analyzer/profile"
+	"triton/analyzer/ranking"
+	"triton/analyzer/trial"
+)
+
+// outcome is the arranged report of a profile.
+type outcome struct {
+	Report *profile.Report
+	// AlwaysGPU reports metrics of devices also for models that use none.
+	AlwaysGPU bool
+	Models    []modelOutcome
+}
+
+// modelOutcome is the outcome of one search: of one model, or of several that were profiled together.
+type modelOutcome struct {
+	profile.ModelReport
+	Scorer   ranking.Scorer
+	Variants []variantOutcome // the best first
+	Failed   []trial.Result
+}
+
+// variantOutcome is the measurements of one configuration.
+type variantOutcome struct {
+	ranking.Variant
+	// Name is the names of the members' variants, joined by commas. Variants that differ only in
+	// composing models have the names of those too.
+	Name string
+	// Passed and Missed are the results that satisfy the constraints and those that do not, the
+	// best first.
+	Passed, Missed []trial.Result
+}
+
+// New arranges a report.
+func newOutcome(r *profile.Report, alwaysGPU bool) *outcome {
+	o := &outcome{Report: r, AlwaysGPU: alwaysGPU}
+	for _, m := range r.Models {
+		goals := make([]metric.Goal, len(m.Members))
+		for i := range m.Members {
+			goals[i] = m.Members[i].Goal
+		}
+		o.Models = append(o.Models, arrange(m, ranking.New(goals...)))
+	}
+	return o
+}
+
+func arrange(m profile.ModelReport, scorer ranking.Scorer) modelOutcome {
+	out := modelOutcome{ModelReport: m, Scorer: scorer}
+	ranked := scorer.Rank(m.Results)
+	names := map[string]int{}
+	for _, v := range ranked {
+		names[memberNames(v.Best.Config)]++
+	}
+	for _, v := range ranked {
+		name := memberNames(v.Best.Config)
+		if names[name] > 1 {
+			name = v.Key
+		}
+		variant := variantOutcome{Variant: v, Name: name}
+		for _, r := range v.Results {
+			if scorer.Passes(r.Measurement) {
+				variant.Passed = append(variant.Passed, r)
+			} else {
+				variant.Missed = append(variant.Missed, r)
+			}
+		}
+		out.Variants = append(out.Variants, variant)
+	}
+	for _, r := range m.Results {
+		if r.Measurement == nil {
+			out.Failed = append(out.Failed, r)
+		}
+	}
+	return out
+}
+
+// memberNames joins the names of the variants of the members.
+func memberNames(c trial.Config) string {
+	names := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		names[i] = m.Name
+	}
+	return strings.Join(names, ",")
+}
+
+// Top returns the n best variants and the user's own configuration, and warnings for the user.
+func (m *modelOutcome) Top(n int) ([]variantOutcome, []string) {
+	ranked := make([]ranking.Variant, len(m.Variants))
+	byKey := map[string]variantOutcome{}
+	for i, v := range m.Variants {
+		ranked[i], byKey[v.Key] = v.Variant, v
+	}
+	top, warnings := ranking.Top(ranked, n)
+	out := make([]variantOutcome, len(top))
+	for i, v := range top {
+		out[i] = byKey[v.Key]
+	}
+	return out, warnings
+}
+
+// Default returns the best result of the user's own configuration that satisfies the constraints.
+func (m *modelOutcome) Default() (trial.Result, bool) {
+	for _, v := range m.Variants {
+		if v.Default() && len(v.Passed) > 0 {
+			return v.Passed[0], true
+		}
+	}
+	return trial.Result{}, false
+}
+
+// Measurements returns the number of trials with a measurement.
+func (m *modelOutcome) Measurements() int {
+	n := 0
+	for _, v := range m.Variants {
+		n += len(v.Results)
+	}
+	return n
+}
+
+// Across returns all models of which each was profiled alone as one, compared by one goal. Its name
+// is acrossName.
+func (o *outcome) Across(goal metric.Goal) modelOutcome {
+	all := profile.ModelReport{Name: acrossName, Members: []profile.MemberReport{{Goal: goal}}}
+	for _, m := range o.Models {
+		all.Results = append(all.Results, m.Results...)
+	}
+	return arrange(all, ranking.New(goal))
+}
+
+// acrossName is the name of the comparison of all models.
+const acrossName = "Best Configs Across All Models"
+
+// Find returns the variant with a name, and its model. A variant of several members is also found
+// by its key.
+func (o *outcome) Find(name string) (*modelOutcome, variantOutcome, bool) {
+	for i := range o.Models {
+		for _, v := range o.Models[i].Variants {
+			if v.Name == name || v.Key == name {
+				return &o.Models[i], v, true
+			}
+		}
+	}
+	return nil, variantOutcome{}, false
+}
+
+// Ensemble reports whether the model is an ensemble, whose own configuration says little: the
+// composing models count.
+func (m *modelOutcome) Ensemble() bool {
+	return len(m.Members) == 1 && m.Members[0].Ensemble
+}
+
+// BLS reports whether the model calls other models that are profiled with it.
+func (m *modelOutcome) BLS() bool {
+	return len(m.Members) == 1 && !m.Members[0].Ensemble && len(m.Members[0].Composing) > 0
+}
