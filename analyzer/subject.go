@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"triton/analyzer/footprint"
-	"triton/analyzer/footprint/oom"
+	"triton/analyzer/trial"
 )
 
 var _ footprint.Subject = (*run)(nil)
@@ -83,7 +83,7 @@ func (r *run) Start(ctx context.Context, instances int) (footprint.Server, error
 
 // classify returns a failure with its class.
 func (r *run) classify(err error, kills uint64, loaded bool) *footprint.Failure {
-	class := oom.Classify(oom.Evidence{
+	class := trial.ClassifyFailure(trial.Evidence{
 		Text: err.Error(), Kills: r.Host.Kills() - min(kills, r.Host.Kills()), Loaded: loaded, GPU: r.onGPU(),
 	})
 	return &footprint.Failure{Class: class, Err: err}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 )
@@ -19,7 +18,7 @@ func Predictor(p Planner, base *inferencepb.ModelConfig, devices int) func(trial
 			return 0, 0, false
 		}
 		m := t.Members[0]
-		config, err := variant.Apply(base, m.Patch)
+		config, err := m.Patch.Apply(base)
 		rows := max(m.Load.Batch, 1)
 		if err != nil || rows > max(int(config.GetMaxBatchSize()), 1) {
 			return 0, 0, false

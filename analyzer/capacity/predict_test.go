@@ -8,7 +8,6 @@ import (
 
 	"triton/analyzer/cost"
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 	"triton/pkg/inferencepb"
 )
 
@@ -89,13 +88,13 @@ func TestPatchedSettings(t *testing.T) {
 		},
 		{trial.Patch{"instance_group": []any{}}, Setting{MaxBatch: 4, Delay: NoDelay, Instances: 2, Devices: 2}},
 	} {
-		c, err := variant.Apply(base(), test.patch)
+		c, err := test.patch.Apply(base())
 		require.NoError(t, err)
 		require.Equal(t, test.want, settingOf(c, 2), "%v", test.patch)
 	}
 	sequence := base()
 	sequence.SchedulingChoice = &inferencepb.ModelConfig_SequenceBatching{SequenceBatching: &inferencepb.ModelSequenceBatching{}}
-	c, err := variant.Apply(sequence, trial.Patch{"dynamic_batching": map[string]any{}})
+	c, err := trial.Patch{"dynamic_batching": map[string]any{}}.Apply(sequence)
 	require.NoError(t, err)
 	require.NotNil(t, c.GetDynamicBatching())
 }

@@ -10,18 +10,17 @@ import (
 	"strconv"
 	"time"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
 // Figures are what a generator measured of one model.
 type Figures struct {
-	Values metric.Values
-	GPUs   map[string]metric.Values // by UUID
+	Values trial.Values
+	GPUs   map[string]trial.Values // by UUID
 	// Requests counts the answered requests; 0 if the generator does not report it.
 	Requests   int
 	Stable     bool
-	Confidence map[metric.Tag]trial.Interval // of 95 %
+	Confidence map[trial.Metric]trial.Interval // of 95 %
 }
 
 // Outcome is the end of one model's load: Figures, or the reason why there are none.

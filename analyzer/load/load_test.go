@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -100,7 +100,7 @@ func (s *script) Run(ctx context.Context, models []Options) []Outcome {
 }
 
 var (
-	good  = Outcome{Figures: Figures{Values: metric.Values{metric.Throughput: 100}}}
+	good  = Outcome{Figures: Figures{Values: trial.Values{trial.Throughput: 100}}}
 	brief = Outcome{Err: errors.New("failed to obtain stable measurement"), Unsettled: true}
 	bad   = Outcome{Err: errors.New("connection refused"), Output: "E: connection refused"}
 )
@@ -139,7 +139,7 @@ func TestMeasure(t *testing.T) {
 				require.Equal(t, 1, failed, "only the last run is told")
 			} else {
 				require.NoError(t, err)
-				require.InDelta(t, 100, figures[0].Values[metric.Throughput], 0)
+				require.InDelta(t, 100, figures[0].Values[trial.Throughput], 0)
 			}
 			require.Len(t, s.ran, len(c.answers))
 			assert.Equal(t, c.want, s.ran[len(s.ran)-1][0].Get(c.option))

@@ -3,7 +3,7 @@ package monitor
 import (
 	"context"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 	"triton/pkg/gpu"
 )
 
@@ -12,20 +12,20 @@ const megabyte = 1e6 // memory is in decimal megabytes, as in Model Analyzer
 // GPUs returns a reader of devices through their driver.
 func GPUs(view gpu.View, devices []gpu.Device) func(context.Context) (Reading, error) {
 	return func(context.Context) (Reading, error) {
-		r := Reading{GPUs: make(map[string]metric.Values, len(devices))}
+		r := Reading{GPUs: make(map[string]trial.Values, len(devices))}
 		for _, d := range devices {
-			now, v := view.Read(d), metric.Values{}
+			now, v := view.Read(d), trial.Values{}
 			if m := now.MemoryUsed; m.Known {
-				v[metric.GPUUsedMemory] = float64(m.Value) / megabyte
+				v[trial.GPUUsedMemory] = float64(m.Value) / megabyte
 			}
 			if m := now.MemoryTotal; m.Known {
-				v[metric.GPUTotalMemory] = float64(m.Value) / megabyte
+				v[trial.GPUTotalMemory] = float64(m.Value) / megabyte
 			}
 			if now.Utilization.Known {
-				v[metric.GPUUtilization] = 100 * now.Utilization.Value
+				v[trial.GPUUtilization] = 100 * now.Utilization.Value
 			}
 			if now.Power.Known {
-				v[metric.GPUPower] = now.Power.Value
+				v[trial.GPUPower] = now.Power.Value
 			}
 			if len(v) > 0 {
 				r.GPUs[d.UUID] = v

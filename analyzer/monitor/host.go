@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"triton/analyzer"
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // Host reads the memory of processes and of the machine from Linux's /proc.
@@ -39,9 +39,9 @@ func (h Host) Memory(pids func() []int) func(context.Context) (Reading, error) {
 		if !found {
 			return Reading{}, errNoProcess
 		}
-		v := metric.Values{metric.CPUUsedRAM: float64(used) / megabyte}
+		v := trial.Values{trial.CPUUsedRAM: float64(used) / megabyte}
 		if available, err := h.kilobytes("MemAvailable", "meminfo"); err == nil {
-			v[metric.CPUAvailableRAM] = float64(available) / megabyte
+			v[trial.CPUAvailableRAM] = float64(available) / megabyte
 		}
 		return Reading{Host: v}, nil
 	}

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // Reading is what a source reports at one moment, or a summary of several.
 type Reading struct {
-	GPUs map[string]metric.Values // by UUID
-	Host metric.Values
+	GPUs map[string]trial.Values // by UUID
+	Host trial.Values
 }
 
 // Source is a source of readings.
@@ -78,12 +78,12 @@ func (w *Watch) read(ctx context.Context, s Source) {
 func (w *Watch) Stop() (Reading, []error) {
 	w.stop()
 	w.wg.Wait()
-	r := Reading{GPUs: map[string]metric.Values{}, Host: w.mu.host.values()}
+	r := Reading{GPUs: map[string]trial.Values{}, Host: w.mu.host.values()}
 	for id, s := range w.mu.gpus {
 		v := s.values()
-		total, hasTotal := v[metric.GPUTotalMemory]
-		if used, ok := v[metric.GPUUsedMemory]; ok && hasTotal {
-			v[metric.GPUFreeMemory] = total - used // at the moment of the largest use
+		total, hasTotal := v[trial.GPUTotalMemory]
+		if used, ok := v[trial.GPUUsedMemory]; ok && hasTotal {
+			v[trial.GPUFreeMemory] = total - used // at the moment of the largest use
 		}
 		r.GPUs[id] = v
 	}
@@ -91,19 +91,19 @@ func (w *Watch) Stop() (Reading, []error) {
 }
 
 // summary is the state of an aggregation over time by metric.
-type summary map[metric.Tag]aggregate
+type summary map[trial.Metric]aggregate
 
 type aggregate struct {
 	value float64
 	n     int
 }
 
-func (s summary) add(v metric.Values) {
+func (s summary) add(v trial.Values) {
 	for tag, x := range v {
 		a := s[tag]
 		a.n++
 		switch {
-		case tag == metric.GPUUtilization || tag == metric.GPUPower:
+		case tag == trial.GPUUtilization || tag == trial.GPUPower:
 			a.value += (x - a.value) / float64(a.n)
 		case a.n == 1:
 			a.value = x
@@ -114,8 +114,8 @@ func (s summary) add(v metric.Values) {
 	}
 }
 
-func (s summary) values() metric.Values {
-	v := make(metric.Values, len(s))
+func (s summary) values() trial.Values {
+	v := make(trial.Values, len(s))
 	for tag, a := range s {
 		v[tag] = a.value
 	}

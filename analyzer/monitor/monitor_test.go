@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 	"triton/pkg/gpu"
 )
 
@@ -32,13 +32,13 @@ func TestWatch(t *testing.T) {
 		w := Start(t.Context(),
 			Source{func(context.Context) (Reading, error) {
 				n++
-				return Reading{GPUs: map[string]metric.Values{
-					"A": {metric.GPUUsedMemory: 100 * n, metric.GPUTotalMemory: 1000, metric.GPUUtilization: 10 * n, metric.GPUPower: n},
-					"B": {metric.GPUUsedMemory: 50, metric.GPUTotalMemory: 500},
+				return Reading{GPUs: map[string]trial.Values{
+					"A": {trial.GPUUsedMemory: 100 * n, trial.GPUTotalMemory: 1000, trial.GPUUtilization: 10 * n, trial.GPUPower: n},
+					"B": {trial.GPUUsedMemory: 50, trial.GPUTotalMemory: 500},
 				}}, nil
 			}, time.Second},
 			Source{func(context.Context) (Reading, error) {
-				return Reading{Host: metric.Values{metric.CPUUsedRAM: 10}}, nil
+				return Reading{Host: trial.Values{trial.CPUUsedRAM: 10}}, nil
 			}, 2 * time.Second},
 			Source{func(context.Context) (Reading, error) {
 				failing++
@@ -49,11 +49,11 @@ func TestWatch(t *testing.T) {
 		require.Equal(t, 4.0, n, "at once, and three seconds")
 		require.Equal(t, 4, failing)
 		require.Equal(t, []error{errors.New("no page")}, errs, "a source reports its first error only")
-		assert.Equal(t, map[string]metric.Values{
-			"A": {metric.GPUUsedMemory: 400, metric.GPUTotalMemory: 1000, metric.GPUFreeMemory: 600, metric.GPUUtilization: 25, metric.GPUPower: 2.5},
-			"B": {metric.GPUUsedMemory: 50, metric.GPUTotalMemory: 500, metric.GPUFreeMemory: 450},
+		assert.Equal(t, map[string]trial.Values{
+			"A": {trial.GPUUsedMemory: 400, trial.GPUTotalMemory: 1000, trial.GPUFreeMemory: 600, trial.GPUUtilization: 25, trial.GPUPower: 2.5},
+			"B": {trial.GPUUsedMemory: 50, trial.GPUTotalMemory: 500, trial.GPUFreeMemory: 450},
 		}, r.GPUs)
-		assert.Contains(t, r.Host, metric.CPUUsedRAM)
+		assert.Contains(t, r.Host, trial.CPUUsedRAM)
 	})
 }
 
@@ -79,9 +79,9 @@ func TestPage(t *testing.T) {
 	for _, url := range []string{server.URL + "/metrics", strings.TrimPrefix(server.URL, "http://") + "/metrics"} {
 		r, err := Page(url)(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, map[string]metric.Values{
-			"GPU-1": {metric.GPUUtilization: 50, metric.GPUPower: 60.5, metric.GPUUsedMemory: 2000, metric.GPUTotalMemory: 8000},
-			"GPU-2": {metric.GPUUtilization: 25},
+		assert.Equal(t, map[string]trial.Values{
+			"GPU-1": {trial.GPUUtilization: 50, trial.GPUPower: 60.5, trial.GPUUsedMemory: 2000, trial.GPUTotalMemory: 8000},
+			"GPU-2": {trial.GPUUtilization: 25},
 		}, r.GPUs)
 	}
 	text = "{"
@@ -106,8 +106,8 @@ func TestGPUs(t *testing.T) {
 	t.Parallel()
 	r, err := GPUs(device{}, []gpu.Device{{UUID: "GPU-1"}})(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, map[string]metric.Values{
-		"GPU-1": {metric.GPUUtilization: 50, metric.GPUUsedMemory: 2000, metric.GPUTotalMemory: 8000},
+	assert.Equal(t, map[string]trial.Values{
+		"GPU-1": {trial.GPUUtilization: 50, trial.GPUUsedMemory: 2000, trial.GPUTotalMemory: 8000},
 	}, r.GPUs)
 }
 
@@ -133,7 +133,7 @@ func TestHost(t *testing.T) {
 	})
 	r, err := h.Memory(func() []int { return []int{10} })(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, metric.Values{metric.CPUUsedRAM: 6.144, metric.CPUAvailableRAM: 5.12}, r.Host, "with its child; the other one has ended")
+	assert.Equal(t, trial.Values{trial.CPUUsedRAM: 6.144, trial.CPUAvailableRAM: 5.12}, r.Host, "with its child; the other one has ended")
 	_, err = h.Memory(func() []int { return []int{20} })(t.Context())
 	require.ErrorIs(t, err, errNoProcess)
 	_, err = h.Memory(func() []int { return nil })(t.Context())

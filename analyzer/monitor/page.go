@@ -12,18 +12,18 @@ import (
 	"github.com/prometheus/common/expfmt"
 	prometheus "github.com/prometheus/common/model"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // gauges are the metrics of devices on a server's page, and the factors to their units here.
 var gauges = map[string]struct {
-	tag    metric.Tag
+	tag    trial.Metric
 	factor float64
 }{
-	"nv_gpu_utilization":        {metric.GPUUtilization, 100},
-	"nv_gpu_power_usage":        {metric.GPUPower, 1},
-	"nv_gpu_memory_used_bytes":  {metric.GPUUsedMemory, 1 / megabyte},
-	"nv_gpu_memory_total_bytes": {metric.GPUTotalMemory, 1 / megabyte},
+	"nv_gpu_utilization":        {trial.GPUUtilization, 100},
+	"nv_gpu_power_usage":        {trial.GPUPower, 1},
+	"nv_gpu_memory_used_bytes":  {trial.GPUUsedMemory, 1 / megabyte},
+	"nv_gpu_memory_total_bytes": {trial.GPUTotalMemory, 1 / megabyte},
 }
 
 const (
@@ -62,7 +62,7 @@ func readPage(page io.Reader) (Reading, error) {
 	if err != nil {
 		return Reading{}, fmt.Errorf("the server's metrics: %w", err)
 	}
-	r := Reading{GPUs: map[string]metric.Values{}}
+	r := Reading{GPUs: map[string]trial.Values{}}
 	for name, g := range gauges {
 		for _, m := range families[name].GetMetric() {
 			id := uuidOf(m)
@@ -70,7 +70,7 @@ func readPage(page io.Reader) (Reading, error) {
 				continue
 			}
 			if r.GPUs[id] == nil {
-				r.GPUs[id] = metric.Values{}
+				r.GPUs[id] = trial.Values{}
 			}
 			v := m.GetGauge().GetValue()
 			if m.Untyped != nil { // a page without TYPE lines

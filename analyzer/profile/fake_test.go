@@ -17,7 +17,6 @@ import (
 
 	"triton/analyzer/launch"
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/client"
@@ -71,7 +70,7 @@ func newWorld(t *testing.T, models ...string) *world {
 	w := &world{t: t, settings: p, served: map[string]string{}}
 	for _, m := range models {
 		w.add(m, `name: "`+m+`" backend: "b" max_batch_size: 8`)
-		p.Models = append(p.Models, settings.Model{Name: m, Goal: metric.Goal{Objectives: metric.DefaultObjectives(), Weight: 1}})
+		p.Models = append(p.Models, settings.Model{Name: m, Goal: trial.Goal{Objectives: trial.DefaultObjectives(), Weight: 1}})
 	}
 	w.mu.loaded, w.mu.interrupt = map[string]string{}, make(chan struct{})
 	return w
@@ -232,7 +231,7 @@ func (w *world) Run(ctx context.Context, models []load.Options) []load.Outcome {
 			out[i] = w.measure(o)
 			continue
 		}
-		out[i] = load.Outcome{Figures: load.Figures{Stable: true, Requests: 100, Values: metric.Values{metric.Throughput: w.throughput(o), metric.LatencyP99: 1}}}
+		out[i] = load.Outcome{Figures: load.Figures{Stable: true, Requests: 100, Values: trial.Values{trial.Throughput: w.throughput(o), trial.LatencyP99: 1}}}
 	}
 	return out
 }
@@ -299,7 +298,7 @@ func names(results []trial.Result) []string {
 				text += "+" + c.Name
 			}
 			if r.Measurement != nil {
-				text += fmt.Sprintf(" %g ", r.Measurement.Members[i][metric.Throughput])
+				text += fmt.Sprintf(" %g ", r.Measurement.Members[i][trial.Throughput])
 			}
 		}
 		if r.Failure != nil {

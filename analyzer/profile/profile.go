@@ -13,12 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"triton/analyzer/checkpoint"
 	"triton/analyzer/launch"
 	"triton/analyzer/load"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 	"triton/pkg/client"
 	"triton/pkg/gpu"
 )
@@ -101,9 +99,9 @@ var errAttempts = errors.New("The first 2 attempts to acquire measurements have 
 type runner struct {
 	*settings.Profile
 	Deps
-	state      *checkpoint.State
+	state      *Checkpoint
 	file       int // number of the checkpoint
-	repository variant.Repository
+	repository variantRepository
 	session    *session
 	report     *Report
 	attempts   int
@@ -177,7 +175,7 @@ func (r *runner) createRepository() error {
 	if r.Server.LaunchMode == settings.Remote {
 		source = "" // the server's repository is elsewhere
 	}
-	r.repository = variant.Repository{
+	r.repository = variantRepository{
 		Dir: r.OutputModelRepository, Source: source, OwnNames: r.Server.LaunchMode == settings.CAPI,
 	}
 	return r.repository.Create(r.OverrideOutput)

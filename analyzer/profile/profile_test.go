@@ -13,10 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/checkpoint"
 	"triton/analyzer/launch"
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/gpu"
@@ -52,12 +50,12 @@ func TestRun(t *testing.T) {
 	// The search gets each result, nil at first.
 	require.Len(t, w.mu.results, 6)
 	assert.Nil(t, w.mu.results[0])
-	assert.InDelta(t, 16, w.mu.results[3].Measurement.Members[0][metric.Throughput], 0)
+	assert.InDelta(t, 16, w.mu.results[3].Measurement.Members[0][trial.Throughput], 0)
 	// The generator gets the address of the server that runs, the checkpoint that of the options.
 	o := w.mu.runs[0][0]
 	assert.Equal(t, "127.0.0.1:2", o.Get("url"))
 	assert.Equal(t, "http://127.0.0.1:3/metrics", o.Get("metrics-url"))
-	s, _, next, err := checkpoint.Directory(w.settings.CheckpointDirectory).Latest()
+	s, _, next, err := CheckpointDirectory(w.settings.CheckpointDirectory).Latest()
 	require.NoError(t, err)
 	assert.Equal(t, 1, next)
 	assert.Equal(t, "m_config_default -m m -b 1 -i grpc -f m-results.csv --verbose-csv --concurrency-range=1 --measurement-mode=count_windows "+
@@ -131,7 +129,7 @@ func TestResume(t *testing.T) {
 		"m_config_0 16", "m_config_0 32", "m_config_1 64",
 	}, names(recorded.Models[0].Results))
 	assert.Equal(t, "m", recorded.Models[0].Members[0].Model)
-	assert.Equal(t, metric.DefaultObjectives(), recorded.Models[0].Goals()[0].Objectives)
+	assert.Equal(t, trial.DefaultObjectives(), recorded.Models[0].Goals()[0].Objectives)
 	// So do other arguments of containers.
 	w.again()
 	w.settings.Server.LaunchMode = settings.Docker
@@ -153,7 +151,7 @@ func TestSavedAfterEachTrial(t *testing.T) {
 	w.proposals = []trial.Proposal{propose("m", 1, nil), propose("m", 2, nil), propose("m", 3, nil)}
 	var saved []int
 	w.beforeTrial = func(int) {
-		s, _, _, err := checkpoint.Directory(w.settings.CheckpointDirectory).Latest()
+		s, _, _, err := CheckpointDirectory(w.settings.CheckpointDirectory).Latest()
 		require.NoError(t, err)
 		if s != nil {
 			saved = append(saved, len(s.Trials))
@@ -257,7 +255,7 @@ func TestErrorLog(t *testing.T) {
 		if o.Get("concurrency-range") == "1" {
 			return load.Outcome{Err: errors.New("refused"), Output: "E: refused\n"}
 		}
-		return load.Outcome{Figures: load.Figures{Values: metric.Values{}}}
+		return load.Outcome{Figures: load.Figures{Values: trial.Values{}}}
 	}
 	_, err := w.run()
 	require.NoError(t, err)
@@ -296,7 +294,7 @@ func TestInterrupt(t *testing.T) {
 	assert.Equal(t, "interrupted", r.Models[0].Reason)
 }
 
-// Cancelling the context drops the running measurement.
+// TestCancel the context drops the running measurement.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m")
@@ -336,7 +334,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, "the budget of 1ns is used up", r.Models[0].Reason)
 }
 
-// Minimal configurations are completed by the server before the search sees them.
+// TestCompletion configurations are completed by the server before the search sees them.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m")
@@ -394,7 +392,7 @@ func TestConfigName(t *testing.T) {
 	}
 }
 
-// Models that another calls are loaded first, under their own names, and written to the repository
+// TestEnsemble that another calls are loaded first, under their own names, and written to the repository
 // under both names.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
@@ -478,10 +476,10 @@ func TestGPUs(t *testing.T) {
 	r, err := w.run()
 	require.NoError(t, err)
 	assert.Equal(t, map[string]GPU{"GPU-1": {"A100", 8e9}}, r.GPUs)
-	assert.InDelta(t, 2000, r.ServerOnly["GPU-1"][metric.GPUUsedMemory], 0)
+	assert.InDelta(t, 2000, r.ServerOnly["GPU-1"][trial.GPUUsedMemory], 0)
 	m := r.Models[0].Results[0].Measurement
-	assert.InDelta(t, 6000, m.GPUs["GPU-1"][metric.GPUFreeMemory], 0)
-	assert.InDelta(t, 50, m.GPUs["GPU-1"][metric.GPUUtilization], 0)
+	assert.InDelta(t, 6000, m.GPUs["GPU-1"][trial.GPUFreeMemory], 0)
+	assert.InDelta(t, 50, m.GPUs["GPU-1"][trial.GPUUtilization], 0)
 	assert.False(t, r.CPUOnly)
 	assert.Contains(t, w.mu.notices, "Profiling server only metrics...")
 
@@ -489,7 +487,7 @@ func TestGPUs(t *testing.T) {
 	r, err = w.run()
 	require.NoError(t, err)
 	assert.Contains(t, w.mu.notices, "GPU devices match checkpoint - skipping server metric acquisition")
-	assert.InDelta(t, 2000, r.ServerOnly["GPU-1"][metric.GPUUsedMemory], 0, "from the checkpoint")
+	assert.InDelta(t, 2000, r.ServerOnly["GPU-1"][trial.GPUUsedMemory], 0, "from the checkpoint")
 
 	// On other devices the measurements are not valid.
 	w.again()
@@ -531,7 +529,7 @@ func TestRemote(t *testing.T) {
 	require.ErrorContains(t, err, "The remote Tritonserver needs to be launched in EXPLICIT mode")
 }
 
-// In launch mode c_api the load generator loads the variants from the output repository; other servers
+// TestCAPI launch mode c_api the load generator loads the variants from the output repository; other servers
 // complete their configurations.
 func TestCAPI(t *testing.T) {
 	t.Parallel()
@@ -555,7 +553,7 @@ func TestCAPI(t *testing.T) {
 	assert.Equal(t, "m_config_0", c.GetName())
 }
 
-// User's flags of the load generator come last. A search that asks for a precision gets windows that
+// TestLoadOptions's flags of the load generator come last. A search that asks for a precision gets windows that
 // end with it.
 func TestLoadOptions(t *testing.T) {
 	t.Parallel()

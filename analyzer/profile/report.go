@@ -3,7 +3,6 @@ package profile
 import (
 	"time"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -16,7 +15,7 @@ type Report struct {
 	Launch string
 	Models []ModelReport
 	// ServerOnly has the metrics of the server without models by the UUID of the device.
-	ServerOnly map[string]metric.Values
+	ServerOnly map[string]trial.Values
 	GPUs       map[string]GPU // by UUID
 	// RequestRate: the trials set the rate of requests, not their concurrency.
 	RequestRate bool
@@ -28,8 +27,8 @@ type Report struct {
 
 // GPU identifies a device.
 type GPU struct {
-	Name  string
-	Total uint64 // bytes of memory
+	Name  string `json:"name"`
+	Total uint64 `json:"total_memory"` // bytes
 }
 
 // ModelReport has the trials of one search: of one model, or of all that were profiled at the
@@ -53,12 +52,12 @@ type MemberReport struct {
 	Composing []string // models of an ensemble or BLS model, in the order of the steps
 	Ensemble  bool
 	CPUOnly   bool
-	metric.Goal
+	trial.Goal
 }
 
 // Goals returns the goals of the members.
-func (m ModelReport) Goals() []metric.Goal {
-	all := make([]metric.Goal, len(m.Members))
+func (m ModelReport) Goals() []trial.Goal {
+	all := make([]trial.Goal, len(m.Members))
 	for i, member := range m.Members {
 		all[i] = member.Goal
 	}

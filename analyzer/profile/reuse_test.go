@@ -16,7 +16,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// Whoever reads the memory of servers needs a server without traces of other variants.
+// TestFreshServers reads the memory of servers needs a server without traces of other variants.
 func TestFreshServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m")

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"triton/analyzer/checkpoint"
 	"triton/analyzer/settings"
-	"triton/analyzer/variant"
 )
 
 // openCheckpoint reads the newest checkpoint, if there is one.
@@ -21,13 +19,13 @@ func (r *runner) openCheckpoint() error {
 	r.state, r.file = state, next
 	if state == nil {
 		r.notice("No checkpoint file found, starting a fresh run.")
-		r.state = checkpoint.New()
+		r.state = NewCheckpoint()
 		r.state.Seed = uint64(r.Search.Seed)
 		return nil
 	}
 	r.notice("Loaded checkpoint from file " + file)
 	if r.state.Names == nil {
-		r.state.Names = variant.NewNames()
+		r.state.Names = NewVariantNames()
 	}
 	if r.IsSet("seed") || r.state.Seed == 0 {
 		r.state.Seed = uint64(r.Search.Seed)
@@ -35,8 +33,8 @@ func (r *runner) openCheckpoint() error {
 	return nil
 }
 
-func (r *runner) directory() checkpoint.Directory {
-	return checkpoint.Directory(r.CheckpointDirectory)
+func (r *runner) directory() CheckpointDirectory {
+	return CheckpointDirectory(r.CheckpointDirectory)
 }
 
 // save writes the checkpoint of this run.
@@ -49,9 +47,9 @@ func (r *runner) save() error {
 // identifyGPUs compares the devices with those of the checkpoint, whose measurements are not valid on
 // others.
 func (r *runner) identifyGPUs() error {
-	gpus := map[string]checkpoint.GPU{}
+	gpus := map[string]GPU{}
 	for _, d := range r.Devices {
-		g := checkpoint.GPU{Name: d.Name}
+		g := GPU{Name: d.Name}
 		if total := r.GPU.Read(d).MemoryTotal; total.Known {
 			g.Total = total.Value
 		}
@@ -70,22 +68,14 @@ func (r *runner) identifyGPUs() error {
 	return nil
 }
 
-func sameKeys(a, b map[string]checkpoint.GPU) bool {
+func sameKeys(a, b map[string]GPU) bool {
 	return slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
 }
 
 // publishGPUs copies what is known about devices to the report.
 func (r *runner) publishGPUs() {
-	r.report.GPUs = reportGPUs(r.state)
+	r.report.GPUs = maps.Clone(r.state.GPUs)
 	r.report.ServerOnly = r.state.ServerOnly
-}
-
-func reportGPUs(s *checkpoint.State) map[string]GPU {
-	out := make(map[string]GPU, len(s.GPUs))
-	for id, g := range s.GPUs {
-		out[id] = GPU(g)
-	}
-	return out
 }
 
 // newReport returns the report of a profile before its first trial.
@@ -100,13 +90,13 @@ func newReport(p *settings.Profile) *Report {
 
 // Recorded returns the report of the trials in a checkpoint, without measuring. Models without trials
 // are left out.
-func Recorded(p *settings.Profile, s *checkpoint.State) *Report {
+func Recorded(p *settings.Profile, s *Checkpoint) *Report {
 	r := newReport(p)
-	r.Tool, r.GPUs, r.ServerOnly = s.Tool, reportGPUs(s), s.ServerOnly
+	r.Tool, r.GPUs, r.ServerOnly = s.Tool, maps.Clone(s.GPUs), s.ServerOnly
 	byName := map[string]*ModelReport{}
 	var order []string
 	for _, t := range s.Trials {
-		name := checkpoint.ModelsName(t.Result.Config)
+		name := modelsName(t.Result.Config)
 		m := byName[name]
 		if m == nil {
 			m = &ModelReport{Name: name, Reason: "from a checkpoint"}
@@ -127,7 +117,7 @@ func Recorded(p *settings.Profile, s *checkpoint.State) *Report {
 
 // ReadRecorded returns the report of the newest checkpoint.
 func ReadRecorded(p *settings.Profile) (*Report, error) {
-	s, _, _, err := checkpoint.Directory(p.CheckpointDirectory).Latest()
+	s, _, _, err := CheckpointDirectory(p.CheckpointDirectory).Latest()
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 )
@@ -99,7 +98,7 @@ func (c configs) complete(ctx context.Context, model string) (*inferencepb.Model
 	case err == nil && written == nil:
 		return served, nil
 	case err == nil:
-		return variant.Complete(written, served), nil
+		return completeConfig(written, served), nil
 	case written == nil || ctx.Err() != nil:
 		return nil, fmt.Errorf("model %q: %w", model, err)
 	}

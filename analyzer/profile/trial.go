@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/analyzer/checkpoint"
-	"triton/analyzer/footprint/oom"
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
 	"triton/analyzer/monitor"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
@@ -47,7 +44,7 @@ func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.
 	}
 	key := r.key(config, options)
 	if n := r.state.Forget(config); n > 0 {
-		r.notice(fmt.Sprintf("The configuration of %s has changed; measurements of the checkpoint that are not used: %d", checkpoint.VariantsName(config), n))
+		r.notice(fmt.Sprintf("The configuration of %s has changed; measurements of the checkpoint that are not used: %d", VariantsName(config), n))
 	}
 	if known, ok := r.state.Find(key); ok {
 		r.notice("Existing measurement found for run config. Skipping profile")
@@ -64,7 +61,7 @@ func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.
 	r.attempts++
 	if result.Measurement != nil {
 		r.successes++
-		r.state.Trials = append(r.state.Trials, checkpoint.Trial{Key: key, Options: options, Result: result})
+		r.state.Trials = append(r.state.Trials, RecordedTrial{Key: key, Options: options, Result: result})
 	}
 	if result.Failure != nil {
 		r.lastFailure = result.Failure.Err
@@ -151,7 +148,7 @@ func (r *runner) key(c trial.Config, options []load.Options) string {
 // measure provides the server, puts load on it and collects the metrics.
 func (r *runner) measure(ctx context.Context, result trial.Result, options []load.Options) trial.Result {
 	s, c := r.session, result.Config
-	if err := s.provide(ctx, checkpoint.VariantsName(c), c); err != nil {
+	if err := s.provide(ctx, VariantsName(c), c); err != nil {
 		s.failed = true
 		return failed(result, err)
 	}
@@ -240,9 +237,9 @@ func (s *session) learnGPUs(reading monitor.Reading) {
 			continue
 		}
 		if s.state.GPUs == nil {
-			s.state.GPUs = map[string]checkpoint.GPU{}
+			s.state.GPUs = map[string]GPU{}
 		}
-		s.state.GPUs[id] = checkpoint.GPU{Total: uint64(v[metric.GPUTotalMemory] * 1e6)}
+		s.state.GPUs[id] = GPU{Total: uint64(v[trial.GPUTotalMemory] * 1e6)}
 		s.publishGPUs()
 	}
 }
@@ -259,11 +256,11 @@ func (e *loadError) Unwrap() error { return e.err }
 // classify returns the class of a failure of a trial.
 func classify(c trial.Config, err error) trial.Class {
 	var loading *loadError
-	e := oom.Evidence{Text: err.Error(), Loaded: !errors.As(err, &loading), GPU: len(c.Members) > 0 && !onCPU(c)}
+	e := trial.Evidence{Text: err.Error(), Loaded: !errors.As(err, &loading), GPU: len(c.Members) > 0 && !onCPU(c)}
 	if strings.Contains(e.Text, "signal: killed") || strings.Contains(e.Text, "exit status 137") {
 		e.Kills = 1 // by the kernel, for lack of memory
 	}
-	return oom.Classify(e)
+	return trial.ClassifyFailure(e)
 }
 
 // explicitError says what to do if a server refuses to load models.

@@ -8,14 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/report/page"
 	"triton/analyzer/trial"
 )
 
 // valueCell formats a metric of a result: the value, or with several members the combined value in bold
 // and theirs in parentheses.
-func valueCell(r trial.Result, tag metric.Tag) page.Text {
+func valueCell(r trial.Result, tag trial.Metric) page.Text {
 	combined, ok := valueOf(r, tag)
 	if !ok {
 		return page.Plain("-")
@@ -33,12 +32,12 @@ func valueCell(r trial.Result, tag metric.Tag) page.Text {
 
 // deviceCell formats a metric of devices: memory in whole megabytes, others with one digit after the
 // point.
-func deviceCell(r trial.Result, tag metric.Tag) page.Text {
+func deviceCell(r trial.Result, tag trial.Metric) page.Text {
 	v, ok := valueOf(r, tag)
 	if !ok {
 		return page.Plain("-")
 	}
-	if tag == metric.GPUUsedMemory {
+	if tag == trial.GPUUsedMemory {
 		return page.Plain(strconv.FormatFloat(math.Trunc(v), 'f', 0, 64))
 	}
 	return page.Plain(strconv.FormatFloat(v, 'f', 1, 64))
@@ -55,7 +54,7 @@ func numberCell(v float64) string {
 
 // intervalCell formats the confidence interval of a metric; empty if it is not known, or is that of one
 // of several members.
-func intervalCell(r trial.Result, tag metric.Tag) string {
+func intervalCell(r trial.Result, tag trial.Metric) string {
 	i, ok := r.Measurement.Confidence[tag]
 	if !ok || len(r.Measurement.Members) > 1 {
 		return ""

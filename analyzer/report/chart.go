@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
@@ -18,7 +17,7 @@ import (
 
 // linesChart draws two metrics of variants, one line for each. The limits are those of the goals whose
 // constraints are on one of the axes. It returns nil if no measurement has both metrics.
-func linesChart(p settings.Plot, variants []variantOutcome, goals ...metric.Goal) *page.Lines {
+func linesChart(p settings.Plot, variants []variantOutcome, goals ...trial.Goal) *page.Lines {
 	l := &page.Lines{Title: p.Title, X: headerOf(p.XAxis), Y: headerOf(p.YAxis)}
 	for _, v := range variants {
 		s := page.Series{Name: v.Name}
@@ -68,24 +67,24 @@ func pointOf(p settings.Plot, name string, r trial.Result) (page.Point, bool) {
 func targets(p settings.Plot, l limit) []page.Target {
 	var all []page.Target
 	for _, axis := range []struct {
-		tag      metric.Tag
+		tag      trial.Metric
 		vertical bool
 	}{{p.XAxis, true}, {p.YAxis, false}} {
-		if spec, err := metric.Find(axis.tag); err == nil && spec.Tag == l.Tag {
+		if spec, err := trial.FindMetric(axis.tag); err == nil && spec.Tag == l.Tag {
 			all = append(all, page.Target{Name: "Target " + l.Name, Value: l.Value, Vertical: axis.vertical})
 		}
 	}
 	return all
 }
 
-// parts are the metrics that a breakdown stacks.
-var latencyParts = []metric.Tag{metric.ServerQueue, metric.ServerInput, metric.ServerInfer, metric.ServerOutput}
+// latencyParts are the metrics that a breakdown stacks.
+var latencyParts = []trial.Metric{trial.ServerQueue, trial.ServerInput, trial.ServerInfer, trial.ServerOutput}
 
 // breakdownChart draws where the time of requests goes, by load. It returns nil without results.
 func breakdownChart(results []trial.Result) *page.Bars {
 	b := &page.Bars{
 		Title: "Online Performance", X: "Concurrent Client Requests",
-		Y: headerOf(metric.LatencyAvg), Y2: headerOf(metric.Throughput), LineName: "Inferences/second",
+		Y: headerOf(trial.LatencyAvg), Y2: headerOf(trial.Throughput), LineName: "Inferences/second",
 	}
 	for _, tag := range latencyParts {
 		b.Parts = append(b.Parts, headerOf(tag))
@@ -104,7 +103,7 @@ func breakdownChart(results []trial.Result) *page.Bars {
 			v, _ := valueOf(r, tag)
 			bar.Parts = append(bar.Parts, v)
 		}
-		bar.Line, _ = valueOf(r, metric.Throughput)
+		bar.Line, _ = valueOf(r, trial.Throughput)
 		b.Bars = append(b.Bars, bar)
 	}
 	if len(b.Bars) == 0 {

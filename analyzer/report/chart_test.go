@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
@@ -13,11 +12,11 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-func measuredUnder(load trial.Load, values metric.Values) trial.Result {
+func measuredUnder(load trial.Load, values trial.Values) trial.Result {
 	return trial.Result{
 		Config: trial.Config{Members: []trial.Member{{Variant: trial.Variant{Model: "m", Name: "m_config_default", CPUOnly: true, Config: &inferencepb.ModelConfig{}}, Load: load}}},
-		Measurement: &trial.Measurement{Members: []metric.Values{values}, Confidence: map[metric.Tag]trial.Interval{
-			metric.Throughput: {Low: values[metric.Throughput] - 1, High: values[metric.Throughput] + 1},
+		Measurement: &trial.Measurement{Members: []trial.Values{values}, Confidence: map[trial.Metric]trial.Interval{
+			trial.Throughput: {Low: values[trial.Throughput] - 1, High: values[trial.Throughput] + 1},
 		}},
 	}
 }
@@ -30,12 +29,12 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	at := func(v float64) *float64 { return &v }
 	o := arranged(
-		measuredUnder(trial.Load{Batch: 1, Concurrency: 2}, metric.Values{metric.Throughput: 10, metric.LatencyP99: 4, metric.CPUUsedRAM: 7}),
-		measuredUnder(trial.Load{Batch: 1, Concurrency: 1}, metric.Values{metric.Throughput: 12, metric.LatencyP99: 2, metric.CPUUsedRAM: 6}),
-		measuredUnder(trial.Load{Batch: 1, Concurrency: 4}, metric.Values{metric.LatencyP99: 9}),
+		measuredUnder(trial.Load{Batch: 1, Concurrency: 2}, trial.Values{trial.Throughput: 10, trial.LatencyP99: 4, trial.CPUUsedRAM: 7}),
+		measuredUnder(trial.Load{Batch: 1, Concurrency: 1}, trial.Values{trial.Throughput: 12, trial.LatencyP99: 2, trial.CPUUsedRAM: 6}),
+		measuredUnder(trial.Load{Batch: 1, Concurrency: 4}, trial.Values{trial.LatencyP99: 9}),
 	)
 	variants := o.Models[0].Variants
-	goal := metric.Goal{Constraints: []metric.Constraint{{Tag: "perf_latency", Max: at(5)}, {Tag: metric.Throughput, Min: at(11)}, {Tag: metric.CPUUsedRAM, Max: at(1)}}}
+	goal := trial.Goal{Constraints: []trial.Constraint{{Tag: "perf_latency", Max: at(5)}, {Tag: trial.Throughput, Min: at(11)}, {Tag: trial.CPUUsedRAM, Max: at(1)}}}
 	l := linesChart(settings.SummaryPlots(settings.Online)[0], variants, goal)
 	require.Equal(t, "p99 Latency (ms)", l.X)
 	require.Len(t, l.Series, 1)
@@ -44,8 +43,8 @@ func TestLines(t *testing.T) {
 	require.InDeltaSlice(t, []float64{2, 12, 11, 13}, []float64{p.X, p.Y, p.Low, p.High}, 0)
 	require.Equal(t, "m_config_default, batch size 1, concurrency 1: p99 Latency (ms) 2, Throughput (infer/sec) 12", p.Note)
 	require.Equal(t, []page.Target{{Name: "Target p99 Latency", Value: 5, Vertical: true}, {Name: "Target Throughput", Value: 11}}, l.Targets)
-	require.Nil(t, linesChart(settings.Plot{XAxis: metric.LatencyP99, YAxis: metric.GPUPower}, variants))
-	l = linesChart(settings.Plot{XAxis: concurrency, YAxis: metric.LatencyP99}, variants)
+	require.Nil(t, linesChart(settings.Plot{XAxis: trial.LatencyP99, YAxis: trial.GPUPower}, variants))
+	l = linesChart(settings.Plot{XAxis: concurrency, YAxis: trial.LatencyP99}, variants)
 	require.Equal(t, "Concurrency", l.X)
 	require.Len(t, l.Series[0].Points, 3)
 
@@ -59,7 +58,7 @@ func TestLines(t *testing.T) {
 
 func TestBreakdown(t *testing.T) {
 	t.Parallel()
-	values := metric.Values{metric.ServerQueue: 1, metric.ServerInput: 2, metric.ServerInfer: 3, metric.ServerOutput: 4, metric.Throughput: 5}
+	values := trial.Values{trial.ServerQueue: 1, trial.ServerInput: 2, trial.ServerInfer: 3, trial.ServerOutput: 4, trial.Throughput: 5}
 	labels := func(loads ...trial.Load) (axis string, labels []string) {
 		var all []trial.Result
 		for _, l := range loads {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
@@ -23,7 +22,7 @@ type detail struct {
 	Breakdown *namedChart // nil in offline mode
 }
 
-// New returns the detailed report of a variant of a model.
+// newDetail returns the detailed report of a variant of a model.
 func newDetail(o *outcome, m *modelOutcome, v variantOutcome, mode string, plots []settings.Plot) *detail {
 	d := &detail{Plots: detailCharts(o, v, plots)}
 	d.Page = &page.Page{Title: "Detailed Report", Subtitle: "Model Config: " + strings.ReplaceAll(v.Name, ",", ", "), Program: o.Report.Tool}
@@ -43,16 +42,16 @@ func newDetail(o *outcome, m *modelOutcome, v variantOutcome, mode string, plots
 	return d
 }
 
-// column is a column of the table with its cells.
+// detailColumn is a column of the table with its cells.
 type detailColumn struct {
 	page.Column
 	text func(r trial.Result) page.Text
 }
 
 func measurementTable(o *outcome, m *modelOutcome, v variantOutcome, mode string) page.Table {
-	sortBy, order := metric.LatencyP99, "p99 latency"
+	sortBy, order := trial.LatencyP99, "p99 latency"
 	if mode == settings.Offline {
-		sortBy, order = metric.Throughput, "throughput"
+		sortBy, order = trial.Throughput, "throughput"
 	}
 	columns := detailColumns(o, m, v, mode)
 	t := page.Table{Caption: fmt.Sprintf("All measurements of this model config in decreasing order of %s:", order)}
@@ -76,30 +75,30 @@ func measurementTable(o *outcome, m *modelOutcome, v variantOutcome, mode string
 }
 
 func detailColumns(o *outcome, m *modelOutcome, v variantOutcome, mode string) []detailColumn {
-	value := func(title string, tag metric.Tag) detailColumn {
+	value := func(title string, tag trial.Metric) detailColumn {
 		return detailColumn{page.Column{Title: title, Number: true}, func(r trial.Result) page.Text { return valueCell(r, tag) }}
 	}
 	all := []detailColumn{
 		loadColumn(o, v, mode),
-		value("p99 Latency (ms)", metric.LatencyP99),
-		value("Client Response Wait (ms)", metric.ClientWait),
-		value("Server Queue (ms)", metric.ServerQueue),
-		value("Server Compute Input (ms)", metric.ServerInput),
-		value("Server Compute Infer (ms)", metric.ServerInfer),
-		value("Throughput (infer/sec)", metric.Throughput),
+		value("p99 Latency (ms)", trial.LatencyP99),
+		value("Client Response Wait (ms)", trial.ClientWait),
+		value("Server Queue (ms)", trial.ServerQueue),
+		value("Server Compute Input (ms)", trial.ServerInput),
+		value("Server Compute Infer (ms)", trial.ServerInfer),
+		value("Throughput (infer/sec)", trial.Throughput),
 	}
-	if hasMetric(v.Results, metric.CPUUsedRAM) {
-		all = append(all, value("Max CPU Memory Usage (MB)", metric.CPUUsedRAM))
+	if hasMetric(v.Results, trial.CPUUsedRAM) {
+		all = append(all, value("Max CPU Memory Usage (MB)", trial.CPUUsedRAM))
 	}
 	if o.GPU([]variantOutcome{v}) {
-		utilization := func(r trial.Result) page.Text { return deviceCell(r, metric.GPUUtilization) }
-		all = append(all, value("Max GPU Memory Usage (MB)", metric.GPUUsedMemory),
+		utilization := func(r trial.Result) page.Text { return deviceCell(r, trial.GPUUtilization) }
+		all = append(all, value("Max GPU Memory Usage (MB)", trial.GPUUsedMemory),
 			detailColumn{page.Column{Title: "Average GPU Utilization (%)", Number: true}, utilization})
 	}
 	return append(all, ownColumns(m, v, mode)...)
 }
 
-// load is the first column: what the clients did.
+// loadColumn is the first column: what the clients did.
 func loadColumn(o *outcome, v variantOutcome, mode string) detailColumn {
 	title, of := "Request Concurrency", func(l trial.Load) string { return strconv.Itoa(l.Concurrency) }
 	switch first := v.Results[0].Config.Members[0].Load; {
@@ -127,7 +126,7 @@ func ofMembers(of func(trial.Load) string) func(trial.Result) page.Text {
 	}
 }
 
-// own returns the columns that Model Analyzer does not have.
+// ownColumns returns the columns that Model Analyzer does not have.
 func ownColumns(m *modelOutcome, v variantOutcome, mode string) []detailColumn {
 	var all []detailColumn
 	add := func(title string, number bool, text func(r trial.Result) string) {
@@ -142,12 +141,12 @@ func ownColumns(m *modelOutcome, v variantOutcome, mode string) []detailColumn {
 			return ofMembers(func(l trial.Load) string { return strconv.Itoa(l.Batch) })(r).String()
 		})
 	}
-	for _, tag := range []metric.Tag{"time_to_first_token_p99", "inter_token_latency_p99", metric.OutputThroughput, "gpu_model_memory", "gpu_peak_memory", "gpu_process_memory"} {
+	for _, tag := range []trial.Metric{"time_to_first_token_p99", "inter_token_latency_p99", trial.OutputThroughput, "gpu_model_memory", "gpu_peak_memory", "gpu_process_memory"} {
 		if hasMetric(v.Results, tag) {
 			add(headerOf(tag), true, func(r trial.Result) string { return valueCell(r, tag).String() })
 		}
 	}
-	add("Throughput, 95 % interval", true, func(r trial.Result) string { return intervalCell(r, metric.Throughput) })
+	add("Throughput, 95 % interval", true, func(r trial.Result) string { return intervalCell(r, trial.Throughput) })
 	add("Requests", true, requestsCell)
 	if slices.ContainsFunc(v.Results, func(r trial.Result) bool { return !r.Measurement.Stable }) {
 		add("Settled", false, settledCell)
@@ -158,7 +157,7 @@ func ownColumns(m *modelOutcome, v variantOutcome, mode string) []detailColumn {
 	return all
 }
 
-// describe says what the variant is, and on which devices it was measured.
+// describeVariant says what the variant is, and on which devices it was measured.
 func describeVariant(o *outcome, m *modelOutcome, v variantOutcome) []page.Block {
 	on := "CPU"
 	if variants := []variantOutcome{v}; o.GPU(variants) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
@@ -168,7 +167,7 @@ func TestDetails(t *testing.T) {
 	dir := t.TempDir()
 	err := WriteDetails(single(), []settings.ReportConfig{
 		{Name: "nothing"},
-		{Name: "resnet_config_default", Plots: []settings.Plot{{Name: "../up", Title: "RAM", XAxis: "batch_size", YAxis: metric.CPUUsedRAM}}},
+		{Name: "resnet_config_default", Plots: []settings.Plot{{Name: "../up", Title: "RAM", XAxis: "batch_size", YAxis: trial.CPUUsedRAM}}},
 	}, Options{Mode: settings.Online, Path: dir, Formats: []string{"svg"}, Log: func(string, bool) {}})
 	require.EqualError(t, err, "the checkpoint has no measurement of nothing; it has resnet_config_0, resnet_config_1, resnet_config_default")
 	require.Equal(t, "plots/detailed/resnet_config_default/latency_breakdown.svg\nplots/simple/resnet_config_default/.._up.svg\nreports/detailed/resnet_config_default/detailed_report.html\n", files(t, dir))
@@ -279,9 +278,9 @@ func TestJSONNumbers(t *testing.T) {
 	nan := 0.0
 	nan /= nan
 	m := r.Models[0].Results[0].Measurement
-	m.Members[0][metric.LatencyP95] = nan
-	m.GPUs[uuid][metric.GPUPower] = nan
-	m.Confidence[metric.Throughput] = trial.Interval{Low: nan, High: nan}
+	m.Members[0][trial.LatencyP95] = nan
+	m.GPUs[uuid][trial.GPUPower] = nan
+	m.Confidence[trial.Throughput] = trial.Interval{Low: nan, High: nan}
 	var b bytes.Buffer
 	require.NoError(t, writeJSON(&b, newOutcome(r, false)))
 	require.NotContains(t, b.String(), "NaN")

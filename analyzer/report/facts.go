@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -74,17 +73,17 @@ func (o *outcome) Devices(variants []variantOutcome) (names, memory string) {
 // limit is one bound of a constraint.
 type limit struct {
 	Kind  string // "Min", "Max" or "Max per GPU"
-	Tag   metric.Tag
+	Tag   trial.Metric
 	Name  string // of the metric, without its unit
 	Unit  string
 	Value float64
 }
 
 // limitsOf returns the bounds of a goal.
-func limitsOf(g metric.Goal) []limit {
+func limitsOf(g trial.Goal) []limit {
 	var all []limit
 	for _, c := range g.Constraints {
-		spec, err := metric.Find(c.Tag)
+		spec, err := trial.FindMetric(c.Tag)
 		if err != nil {
 			continue
 		}

@@ -7,11 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
-// headers of the output fields that are no metrics.
+// fieldHeaders of the output fields that are no metrics.
 var fieldHeaders = map[string]string{
 	"model_name":            "Model",
 	"batch_size":            "Batch",
@@ -24,23 +23,23 @@ var fieldHeaders = map[string]string{
 	"gpu_uuid":              "GPU UUID",
 }
 
-// parameter is the prefix of fields that are parameters of a backend.
+// parameterPrefix is the prefix of fields that are parameters of a backend.
 const parameterPrefix = "backend_parameter/"
 
-// none is the cell of a value that does not exist.
+// noneCell is the cell of a value that does not exist.
 const noneCell = "None"
 
-// column is an output field that has data.
+// resultColumn is an output field that has data.
 type resultColumn struct {
 	field string
-	tag   metric.Tag // empty unless the field is a metric
+	tag   trial.Metric // empty unless the field is a metric
 }
 
 // columns returns the columns of the fields that have data.
-func (t *resultTable) columns(fields []string, kind string, has func(metric.Tag) bool) []resultColumn {
+func (t *resultTable) columns(fields []string, kind string, has func(trial.Metric) bool) []resultColumn {
 	var all []resultColumn
 	for _, field := range fields {
-		spec, err := metric.Find(metric.Tag(field))
+		spec, err := trial.FindMetric(trial.Metric(field))
 		switch header, known := fieldHeaders[field]; {
 		case known:
 			t.Headers = append(t.Headers, header)
@@ -63,10 +62,10 @@ func (t *resultTable) columns(fields []string, kind string, has func(metric.Tag)
 func serverTable(o *outcome, fields []string) *resultTable {
 	t := &resultTable{Title: "Server Only"}
 	devices := o.Report.ServerOnly
-	columns := t.columns(fields, "Server", func(tag metric.Tag) bool { return anyDevice(devices, tag) })
+	columns := t.columns(fields, "Server", func(tag trial.Metric) bool { return anyDevice(devices, tag) })
 	for _, uuid := range slices.Sorted(maps.Keys(devices)) {
 		cells := map[string]string{"model_name": "triton-server", "gpu_uuid": uuid}
-		t.row(columns, cells, func(tag metric.Tag) string { return deviceValue(devices[uuid], tag) })
+		t.row(columns, cells, func(tag trial.Metric) string { return deviceValue(devices[uuid], tag) })
 	}
 	return t
 }
@@ -74,7 +73,7 @@ func serverTable(o *outcome, fields []string) *resultTable {
 // inferenceTable is the table of all measurements.
 func inferenceTable(o *outcome, fields []string) *resultTable {
 	t := &resultTable{Title: "Models (Inference)"}
-	columns := t.columns(fields, "Inference", func(tag metric.Tag) bool {
+	columns := t.columns(fields, "Inference", func(tag trial.Metric) bool {
 		return anyResult(o, func(r trial.Result) bool { return len(valuesOf(r.Measurement, tag)) > 0 })
 	})
 	eachResult(o, func(m *modelOutcome, r trial.Result, passes bool) {
@@ -84,15 +83,15 @@ func inferenceTable(o *outcome, fields []string) *resultTable {
 				cells[c.field] = parameterCell(m.Configs(r.Config, false), key)
 			}
 		}
-		t.row(columns, cells, func(tag metric.Tag) string { return metricCell(r, tag) })
+		t.row(columns, cells, func(tag trial.Metric) string { return metricCell(r, tag) })
 	})
 	return t
 }
 
-// GPU is the table of the devices of all measurements.
+// gpuTable is the table of the devices of all measurements.
 func gpuTable(o *outcome, fields []string) *resultTable {
 	t := &resultTable{Title: "Models (GPU Metrics)"}
-	columns := t.columns(fields, "GPU", func(tag metric.Tag) bool {
+	columns := t.columns(fields, "GPU", func(tag trial.Metric) bool {
 		return anyDevice(o.Report.ServerOnly, tag) || anyResult(o, func(r trial.Result) bool { return anyDevice(r.Measurement.GPUs, tag) })
 	})
 	eachResult(o, func(m *modelOutcome, r trial.Result, passes bool) {
@@ -103,7 +102,7 @@ func gpuTable(o *outcome, fields []string) *resultTable {
 		for _, uuid := range slices.Sorted(maps.Keys(devices)) {
 			cells := commonCells(o, m, r, passes)
 			cells["gpu_uuid"] = uuid
-			t.row(columns, cells, func(tag metric.Tag) string { return deviceValue(devices[uuid], tag) })
+			t.row(columns, cells, func(tag trial.Metric) string { return deviceValue(devices[uuid], tag) })
 		}
 	})
 	return t
@@ -133,7 +132,7 @@ func anyResult(o *outcome, is func(trial.Result) bool) bool {
 	return false
 }
 
-func anyDevice(devices map[string]metric.Values, tag metric.Tag) bool {
+func anyDevice(devices map[string]trial.Values, tag trial.Metric) bool {
 	for _, values := range devices {
 		if _, ok := values[tag]; ok {
 			return true
@@ -142,7 +141,7 @@ func anyDevice(devices map[string]metric.Values, tag metric.Tag) bool {
 	return false
 }
 
-func (t *resultTable) row(columns []resultColumn, cells map[string]string, value func(metric.Tag) string) {
+func (t *resultTable) row(columns []resultColumn, cells map[string]string, value func(trial.Metric) string) {
 	row := make([]string, len(columns))
 	for i, c := range columns {
 		cell, ok := cells[c.field]
@@ -158,7 +157,7 @@ func (t *resultTable) row(columns []resultColumn, cells map[string]string, value
 	t.Rows = append(t.Rows, row)
 }
 
-// common returns the cells that all tables of measurements have, by field.
+// commonCells returns the cells that all tables of measurements have, by field.
 func commonCells(o *outcome, m *modelOutcome, r trial.Result, passes bool) map[string]string {
 	var batches, concurrencies, rates, groups, sizes []string
 	for _, member := range r.Config.Members {
@@ -227,7 +226,7 @@ func parameterCell(configs []trial.Variant, key string) string {
 
 // metricCell returns a metric of a trial: the combined value and those of the members, if there are
 // several.
-func metricCell(r trial.Result, tag metric.Tag) string {
+func metricCell(r trial.Result, tag trial.Metric) string {
 	values := valuesOf(r.Measurement, tag)
 	switch len(values) {
 	case 0:
@@ -235,7 +234,7 @@ func metricCell(r trial.Result, tag metric.Tag) string {
 	case 1:
 		return oneDigit(values[0])
 	}
-	spec, err := metric.Find(tag)
+	spec, err := trial.FindMetric(tag)
 	if err != nil {
 		return noneCell
 	}
@@ -246,7 +245,7 @@ func metricCell(r trial.Result, tag metric.Tag) string {
 	return fmt.Sprintf(`"%s, [%s]"`, oneDigit(spec.Models.Combine(values)), strings.Join(all, ","))
 }
 
-func deviceValue(values metric.Values, tag metric.Tag) string {
+func deviceValue(values trial.Values, tag trial.Metric) string {
 	v, ok := values[tag]
 	if !ok {
 		return noneCell
@@ -257,7 +256,7 @@ func deviceValue(values metric.Values, tag metric.Tag) string {
 // oneDigit formats a value with one digit after the point.
 func oneDigit(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
-// text quotes a cell with a comma.
+// quoted quotes a cell with a comma.
 func quoted(s string) string {
 	if strings.Contains(s, ",") {
 		return `"` + s + `"`
@@ -265,7 +264,7 @@ func quoted(s string) string {
 	return s
 }
 
-// list returns a cell with several values, or the value itself if it is the only one.
+// listCell returns a cell with several values, or the value itself if it is the only one.
 func listCell(values []string) string {
 	switch len(values) {
 	case 0:

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
+	"triton/analyzer/trial"
 )
 
 // namedChart is a figure with the name of its file, without an extension.
@@ -28,14 +28,14 @@ func figuresOf(named []namedChart) page.Charts {
 // summaryCharts draws the plots of a summary: the best variants of a model and its default configuration.
 // Count is the number of best variants that captions tell.
 func summaryCharts(o *outcome, m *modelOutcome, best []variantOutcome, count int, plots []settings.Plot) []namedChart {
-	var goals []metric.Goal
+	var goals []trial.Goal
 	for _, member := range m.Members {
 		goals = append(goals, member.Goal)
 	}
 	gpu := o.GPU(best)
 	var all []namedChart
 	for _, p := range plots {
-		if !gpu && p.YAxis == metric.GPUUsedMemory {
+		if !gpu && p.YAxis == trial.GPUUsedMemory {
 			p = settings.CPUMemoryPlot()
 		}
 		if !gpu && onGPU(p) || slices.ContainsFunc(all, func(n namedChart) bool { return n.Name == p.Name }) {

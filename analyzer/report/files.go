@@ -54,7 +54,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// longest is the length of a folder's name, in bytes, below the 255 of file systems.
+// longestName is the length of a folder's name, in bytes, below the 255 of file systems.
 const longestName = 200
 
 // folder turns the name of a model or of a plot into the name of one folder or file.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"triton/analyzer/metric"
-	"triton/analyzer/ranking"
 	"triton/analyzer/trial"
 )
 
@@ -19,16 +17,16 @@ const schema = 1
 // The types below are the writeJSON form of a profile.
 type (
 	documentJSON struct {
-		Schema      int                      `json:"schema"`
-		Tool        string                   `json:"tool"`
-		Started     time.Time                `json:"started"`
-		SearchMode  string                   `json:"search_mode,omitempty"`
-		LaunchMode  string                   `json:"launch_mode,omitempty"`
-		Interrupted bool                     `json:"interrupted"`
-		Devices     []deviceJSON             `json:"devices"`
-		ServerOnly  map[string]metric.Values `json:"server_only,omitempty"`
-		Models      []modelJSON              `json:"models"`
-		Warnings    []string                 `json:"warnings"`
+		Schema      int                     `json:"schema"`
+		Tool        string                  `json:"tool"`
+		Started     time.Time               `json:"started"`
+		SearchMode  string                  `json:"search_mode,omitempty"`
+		LaunchMode  string                  `json:"launch_mode,omitempty"`
+		Interrupted bool                    `json:"interrupted"`
+		Devices     []deviceJSON            `json:"devices"`
+		ServerOnly  map[string]trial.Values `json:"server_only,omitempty"`
+		Models      []modelJSON             `json:"models"`
+		Warnings    []string                `json:"warnings"`
 	}
 	deviceJSON struct {
 		UUID  string `json:"uuid"`
@@ -45,19 +43,19 @@ type (
 		Failed         []failedJSON        `json:"failed"`
 	}
 	memberJSON struct {
-		Model       string             `json:"model"`
-		Ensemble    bool               `json:"ensemble,omitempty"`
-		Composing   []string           `json:"composing,omitempty"`
-		CPUOnly     bool               `json:"cpu_only,omitempty"`
-		Weight      int                `json:"weight,omitempty"`
-		Objectives  map[metric.Tag]int `json:"objectives"`
-		Constraints []constraintJSON   `json:"constraints"`
+		Model       string               `json:"model"`
+		Ensemble    bool                 `json:"ensemble,omitempty"`
+		Composing   []string             `json:"composing,omitempty"`
+		CPUOnly     bool                 `json:"cpu_only,omitempty"`
+		Weight      int                  `json:"weight,omitempty"`
+		Objectives  map[trial.Metric]int `json:"objectives"`
+		Constraints []constraintJSON     `json:"constraints"`
 	}
 	constraintJSON struct {
-		Metric    metric.Tag `json:"metric"`
-		Min       *float64   `json:"min,omitempty"`
-		Max       *float64   `json:"max,omitempty"`
-		MaxPerGPU *float64   `json:"max_per_gpu,omitempty"`
+		Metric    trial.Metric `json:"metric"`
+		Min       *float64     `json:"min,omitempty"`
+		Max       *float64     `json:"max,omitempty"`
+		MaxPerGPU *float64     `json:"max_per_gpu,omitempty"`
 	}
 	searchJSON struct {
 		Measured int    `json:"measured"`
@@ -89,15 +87,15 @@ type (
 		Results []resultJSON `json:"results"` // the best first
 	}
 	resultJSON struct {
-		Load       []loadJSON                `json:"load"`
-		Passing    bool                      `json:"satisfies_constraints"`
-		Metrics    metric.Values             `json:"metrics"`
-		Members    []metric.Values           `json:"members,omitempty"` // of several
-		GPUs       map[string]metric.Values  `json:"gpus,omitempty"`
-		Requests   []int                     `json:"requests,omitempty"`
-		Stable     bool                      `json:"stable"`
-		Confidence map[metric.Tag][2]float64 `json:"confidence_95,omitempty"`
-		Seconds    float64                   `json:"duration_s"`
+		Load       []loadJSON                  `json:"load"`
+		Passing    bool                        `json:"satisfies_constraints"`
+		Metrics    trial.Values                `json:"metrics"`
+		Members    []trial.Values              `json:"members,omitempty"` // of several
+		GPUs       map[string]trial.Values     `json:"gpus,omitempty"`
+		Requests   []int                       `json:"requests,omitempty"`
+		Stable     bool                        `json:"stable"`
+		Confidence map[trial.Metric][2]float64 `json:"confidence_95,omitempty"`
+		Seconds    float64                     `json:"duration_s"`
 	}
 	loadJSON struct {
 		Batch       int    `json:"batch_size"`
@@ -157,10 +155,10 @@ func modelJSONOf(o *outcome, m *modelOutcome) modelJSON {
 		out.Search.Error = m.Err.Error()
 	}
 	for _, p := range m.Members {
-		one := memberJSON{Model: p.Model, Ensemble: p.Ensemble, Composing: p.Composing, CPUOnly: p.CPUOnly, Weight: p.Weight, Objectives: map[metric.Tag]int{}, Constraints: []constraintJSON{}}
+		one := memberJSON{Model: p.Model, Ensemble: p.Ensemble, Composing: p.Composing, CPUOnly: p.CPUOnly, Weight: p.Weight, Objectives: map[trial.Metric]int{}, Constraints: []constraintJSON{}}
 		objectives := p.Objectives
 		if len(objectives) == 0 {
-			objectives = metric.DefaultObjectives()
+			objectives = trial.DefaultObjectives()
 		}
 		for _, objective := range objectives {
 			one.Objectives[objective.Tag] = objective.Weight
@@ -229,10 +227,10 @@ func configJSONsOf(o *outcome, c trial.Config) []configJSON {
 func resultJSONOf(m *modelOutcome, r trial.Result) resultJSON {
 	x := r.Measurement
 	out := resultJSON{
-		Load: loadJSONsOf(r.Config), Passing: m.Scorer.Passes(x), Metrics: metric.Values{}, GPUs: finiteDevices(x.GPUs),
+		Load: loadJSONsOf(r.Config), Passing: m.Scorer.Passes(x), Metrics: trial.Values{}, GPUs: finiteDevices(x.GPUs),
 		Requests: x.Requests, Stable: x.Stable, Seconds: x.Duration.Seconds(),
 	}
-	for _, tag := range metric.Tags() {
+	for _, tag := range trial.Metrics() {
 		if v, ok := valueOf(r, tag); ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
 			out.Metrics[tag] = v
 		}
@@ -244,7 +242,7 @@ func resultJSONOf(m *modelOutcome, r trial.Result) resultJSON {
 	}
 	for tag, i := range x.Confidence {
 		if out.Confidence == nil {
-			out.Confidence = map[metric.Tag][2]float64{}
+			out.Confidence = map[trial.Metric][2]float64{}
 		}
 		if !math.IsNaN(i.Low+i.High) && !math.IsInf(i.Low, 0) && !math.IsInf(i.High, 0) {
 			out.Confidence[tag] = [2]float64{i.Low, i.High}
@@ -254,8 +252,8 @@ func resultJSONOf(m *modelOutcome, r trial.Result) resultJSON {
 }
 
 // finite leaves out what writeJSON cannot write.
-func finite(values metric.Values) metric.Values {
-	out := metric.Values{}
+func finite(values trial.Values) trial.Values {
+	out := trial.Values{}
 	for tag, v := range values {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			out[tag] = v
@@ -264,8 +262,8 @@ func finite(values metric.Values) metric.Values {
 	return out
 }
 
-func finiteDevices(devices map[string]metric.Values) map[string]metric.Values {
-	out := map[string]metric.Values{}
+func finiteDevices(devices map[string]trial.Values) map[string]trial.Values {
+	out := map[string]trial.Values{}
 	for uuid, values := range devices {
 		out[uuid] = finite(values)
 	}
@@ -280,5 +278,5 @@ func loadJSONsOf(c trial.Config) []loadJSON {
 	return all
 }
 
-// name returns the names of the variants of a trial.
-func variantNames(c trial.Config) string { return ranking.Key(c) }
+// variantNames returns the names of the variants of a trial.
+func variantNames(c trial.Config) string { return trial.KeyOf(c) }

@@ -6,9 +6,7 @@ package report
 import (
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
-	"triton/analyzer/ranking"
 	"triton/analyzer/trial"
 )
 
@@ -23,14 +21,14 @@ type outcome struct {
 // modelOutcome is the outcome of one search: of one model, or of several that were profiled together.
 type modelOutcome struct {
 	profile.ModelReport
-	Scorer   ranking.Scorer
+	Scorer   trial.Scorer
 	Variants []variantOutcome // the best first
 	Failed   []trial.Result
 }
 
 // variantOutcome is the measurements of one configuration.
 type variantOutcome struct {
-	ranking.Variant
+	trial.Ranked
 	// Name is the names of the members' variants, joined by commas. Variants that differ only in
 	// composing models have the names of those too.
 	Name string
@@ -39,20 +37,20 @@ type variantOutcome struct {
 	Passed, Missed []trial.Result
 }
 
-// New arranges a report.
+// newOutcome arranges a report.
 func newOutcome(r *profile.Report, alwaysGPU bool) *outcome {
 	o := &outcome{Report: r, AlwaysGPU: alwaysGPU}
 	for _, m := range r.Models {
-		goals := make([]metric.Goal, len(m.Members))
+		goals := make([]trial.Goal, len(m.Members))
 		for i := range m.Members {
 			goals[i] = m.Members[i].Goal
 		}
-		o.Models = append(o.Models, arrange(m, ranking.New(goals...)))
+		o.Models = append(o.Models, arrange(m, trial.NewScorer(goals...)))
 	}
 	return o
 }
 
-func arrange(m profile.ModelReport, scorer ranking.Scorer) modelOutcome {
+func arrange(m profile.ModelReport, scorer trial.Scorer) modelOutcome {
 	out := modelOutcome{ModelReport: m, Scorer: scorer}
 	ranked := scorer.Rank(m.Results)
 	names := map[string]int{}
@@ -64,7 +62,7 @@ func arrange(m profile.ModelReport, scorer ranking.Scorer) modelOutcome {
 		if names[name] > 1 {
 			name = v.Key
 		}
-		variant := variantOutcome{Variant: v, Name: name}
+		variant := variantOutcome{Ranked: v, Name: name}
 		for _, r := range v.Results {
 			if scorer.Passes(r.Measurement) {
 				variant.Passed = append(variant.Passed, r)
@@ -93,12 +91,12 @@ func memberNames(c trial.Config) string {
 
 // Top returns the n best variants and the user's own configuration, and warnings for the user.
 func (m *modelOutcome) Top(n int) ([]variantOutcome, []string) {
-	ranked := make([]ranking.Variant, len(m.Variants))
+	ranked := make([]trial.Ranked, len(m.Variants))
 	byKey := map[string]variantOutcome{}
 	for i, v := range m.Variants {
-		ranked[i], byKey[v.Key] = v.Variant, v
+		ranked[i], byKey[v.Key] = v.Ranked, v
 	}
-	top, warnings := ranking.Top(ranked, n)
+	top, warnings := trial.TopRanked(ranked, n)
 	out := make([]variantOutcome, len(top))
 	for i, v := range top {
 		out[i] = byKey[v.Key]
@@ -127,12 +125,12 @@ func (m *modelOutcome) Measurements() int {
 
 // Across returns all models of which each was profiled alone as one, compared by one goal. Its name
 // is acrossName.
-func (o *outcome) Across(goal metric.Goal) modelOutcome {
+func (o *outcome) Across(goal trial.Goal) modelOutcome {
 	all := profile.ModelReport{Name: acrossName, Members: []profile.MemberReport{{Goal: goal}}}
 	for _, m := range o.Models {
 		all.Results = append(all.Results, m.Results...)
 	}
-	return arrange(all, ranking.New(goal))
+	return arrange(all, trial.NewScorer(goal))
 }
 
 // acrossName is the name of the comparison of all models.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
 	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
@@ -45,12 +44,12 @@ func TestInstances(t *testing.T) {
 }
 
 func measuredVariant(variant string, throughput, latency float64, gpus ...string) trial.Result {
-	m := &trial.Measurement{Members: []metric.Values{{metric.Throughput: throughput, metric.LatencyP99: latency}}}
+	m := &trial.Measurement{Members: []trial.Values{{trial.Throughput: throughput, trial.LatencyP99: latency}}}
 	for _, uuid := range gpus {
 		if m.GPUs == nil {
-			m.GPUs = map[string]metric.Values{}
+			m.GPUs = map[string]trial.Values{}
 		}
-		m.GPUs[uuid] = metric.Values{metric.GPUUsedMemory: 100, metric.GPUUtilization: 10}
+		m.GPUs[uuid] = trial.Values{trial.GPUUsedMemory: 100, trial.GPUUtilization: 10}
 	}
 	v := trial.Variant{Model: "m", Name: variant, Patch: trial.Patch{"max_batch_size": 1}, Config: &inferencepb.ModelConfig{}}
 	return trial.Result{Config: trial.Config{Members: []trial.Member{{Variant: v, Load: trial.Load{Batch: 1, Concurrency: 1}}}}, Measurement: m}
@@ -59,7 +58,7 @@ func measuredVariant(variant string, throughput, latency float64, gpus ...string
 func TestPareto(t *testing.T) {
 	t.Parallel()
 	limit := 50.0
-	goal := metric.Goal{Constraints: []metric.Constraint{{Tag: metric.LatencyP99, Max: &limit}}}
+	goal := trial.Goal{Constraints: []trial.Constraint{{Tag: trial.LatencyP99, Max: &limit}}}
 	o := newOutcome(&profile.Report{Models: []profile.ModelReport{{Name: "m", Members: []profile.MemberReport{{Model: "m", Goal: goal}}, Results: []trial.Result{
 		measuredVariant("a", 100, 5), measuredVariant("a", 200, 10), measuredVariant("a", 200, 10), measuredVariant("b", 150, 10), measuredVariant("b", 400, 60), measuredVariant("c", 300, 40), measuredVariant("c", 90, 5),
 		{Config: measuredVariant("d", 0, 0).Config, Failure: &trial.Failure{Class: trial.Other}},
@@ -67,7 +66,7 @@ func TestPareto(t *testing.T) {
 	m := &o.Models[0]
 	var got []float64
 	for _, r := range m.Pareto() {
-		v, _ := valueOf(r, metric.Throughput)
+		v, _ := valueOf(r, trial.Throughput)
 		got = append(got, v)
 	}
 	require.Equal(t, []float64{100, 200, 200, 300}, got, "of equal ones both; what breaks a limit is none")
@@ -95,7 +94,7 @@ func TestDevices(t *testing.T) {
 	require.Equal(t, "1 x unknown GPU, 2 x A, 1 x B", names)
 	require.Equal(t, "176.0 GB", memory)
 	require.True(t, o.GPU(o.Models[0].Variants))
-	v, ok := valueOf(o.Models[0].Variants[0].Results[0], metric.GPUUsedMemory)
+	v, ok := valueOf(o.Models[0].Variants[0].Results[0], trial.GPUUsedMemory)
 	require.True(t, ok)
 	require.InDelta(t, 200, v, 0, "memory is the sum of the devices")
 }
@@ -104,13 +103,13 @@ func TestDevices(t *testing.T) {
 func TestValues(t *testing.T) {
 	t.Parallel()
 	r := measuredVariant("a", 10, 20)
-	r.Measurement.Members = append(r.Measurement.Members, metric.Values{metric.Throughput: 5, metric.LatencyP99: 40})
-	for tag, want := range map[metric.Tag]float64{batchSize: 1, concurrency: 1, metric.Throughput: 15, "perf_latency": 30} {
+	r.Measurement.Members = append(r.Measurement.Members, trial.Values{trial.Throughput: 5, trial.LatencyP99: 40})
+	for tag, want := range map[trial.Metric]float64{batchSize: 1, concurrency: 1, trial.Throughput: 15, "perf_latency": 30} {
 		v, ok := valueOf(r, tag)
 		require.True(t, ok, tag)
 		require.InDelta(t, want, v, 1e-9, tag)
 	}
-	for _, tag := range []metric.Tag{requestRate, "nonsense", metric.CPUUsedRAM} {
+	for _, tag := range []trial.Metric{requestRate, "nonsense", trial.CPUUsedRAM} {
 		_, ok := valueOf(r, tag)
 		require.False(t, ok, tag)
 	}

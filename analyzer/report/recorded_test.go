@@ -10,11 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/checkpoint"
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
+	"triton/analyzer/trial"
 )
 
 // recorded is a profile whose checkpoint Model Analyzer 1.58.0 has turned into the files in
@@ -30,8 +29,8 @@ var recordings = []recorded{
 	{"cpu", []profile.MemberReport{{Model: "tiny", CPUOnly: true, Goal: limited(60)}}, gpuFields},
 	{"gpu", []profile.MemberReport{{Model: "tiny", Goal: limited(6)}}, append(gpuFields[:len(gpuFields):len(gpuFields)], "gpu_free_memory")},
 	{"models", []profile.MemberReport{
-		{Model: "a", CPUOnly: true, Goal: metric.Goal{Weight: 2, Constraints: limited(100).Constraints}},
-		{Model: "b", CPUOnly: true, Goal: metric.Goal{Weight: 1, Objectives: []metric.Objective{{Tag: metric.LatencyP99, Weight: 10}, {Tag: metric.Throughput, Weight: 5}}}},
+		{Model: "a", CPUOnly: true, Goal: trial.Goal{Weight: 2, Constraints: limited(100).Constraints}},
+		{Model: "b", CPUOnly: true, Goal: trial.Goal{Weight: 1, Objectives: []trial.Objective{{Tag: trial.LatencyP99, Weight: 10}, {Tag: trial.Throughput, Weight: 5}}}},
 	}, gpuFields},
 }
 
@@ -41,8 +40,8 @@ var (
 	serverFields    = strings.Split("model_name,gpu_uuid,gpu_used_memory,gpu_utilization,gpu_power_usage", ",")
 )
 
-func limited(latency float64) metric.Goal {
-	return metric.Goal{Constraints: []metric.Constraint{{Tag: metric.LatencyP99, Max: &latency}}}
+func limited(latency float64) trial.Goal {
+	return trial.Goal{Constraints: []trial.Constraint{{Tag: trial.LatencyP99, Max: &latency}}}
 }
 
 func (r recorded) file(t *testing.T, name string) string {
@@ -55,7 +54,7 @@ func (r recorded) file(t *testing.T, name string) string {
 // report reads the checkpoint.
 func (r recorded) report(t *testing.T) *profile.Report {
 	t.Helper()
-	state, _, _, err := checkpoint.Directory(filepath.Join("testdata", "modelanalyzer", r.name)).Latest()
+	state, _, _, err := profile.CheckpointDirectory(filepath.Join("testdata", "modelanalyzer", r.name)).Latest()
 	require.NoError(t, err)
 	names := make([]string, len(r.members))
 	for i, m := range r.members {

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
+	"triton/analyzer/trial"
 )
 
 // Formats are the forms of reports. HTML is always written.
@@ -36,7 +36,7 @@ type ProfileOptions struct {
 	Options
 	Output settings.Output
 	// Across is the goal by which variants of different models are compared.
-	Across metric.Goal
+	Across trial.Goal
 	// ObjectivesSet: the user has set what to optimize.
 	ObjectivesSet bool
 	// ReportCommand is the command line that writes detailed reports, without their names.
@@ -139,7 +139,7 @@ func WriteDetails(r *profile.Report, configs []settings.ReportConfig, opts Optio
 	return nil
 }
 
-// known lists the variants that were measured.
+// measuredNames lists the variants that were measured.
 func measuredNames(o *outcome) string {
 	var all []string
 	for _, m := range o.Models {

@@ -8,7 +8,6 @@ import (
 	"math"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
@@ -31,7 +30,7 @@ type summary struct {
 	Warnings []string
 }
 
-// builder has what the parts of a summary share.
+// summaryBuilder has what the parts of a summary share.
 type summaryBuilder struct {
 	o    *outcome
 	m    *modelOutcome
@@ -40,7 +39,7 @@ type summaryBuilder struct {
 	gpu  bool
 }
 
-// New returns the summary of a model that has measurements or failed trials, else nil with a
+// newSummary returns the summary of a model that has measurements or failed trials, else nil with a
 // warning.
 func newSummary(o *outcome, m *modelOutcome, opts summaryOptions) *summary {
 	s := &summary{}
@@ -177,11 +176,11 @@ func (b summaryBuilder) pareto() []page.Block {
 	}
 	t := page.Table{
 		Caption: "Measurements under the constraints that no other beats in both throughput and p99 latency:",
-		Columns: []page.Column{{Title: "Model Config Name"}, {Title: "Load"}, {Title: headerOf(metric.LatencyP99), Number: true}, {Title: headerOf(metric.Throughput), Number: true}},
+		Columns: []page.Column{{Title: "Model Config Name"}, {Title: "Load"}, {Title: headerOf(trial.LatencyP99), Number: true}, {Title: headerOf(trial.Throughput), Number: true}},
 	}
 	for _, r := range front {
 		t.Rows = append(t.Rows, []page.Text{
-			page.Plain(allNames(r.Config)), page.Plain(loadOf(r.Config)), valueCell(r, metric.LatencyP99), valueCell(r, metric.Throughput),
+			page.Plain(allNames(r.Config)), page.Plain(loadOf(r.Config)), valueCell(r, trial.LatencyP99), valueCell(r, trial.Throughput),
 		})
 	}
 	return []page.Block{page.Heading("Pareto front"), t}

@@ -5,12 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/report/page"
 	"triton/analyzer/trial"
 )
 
-// column is a column of the table with its cells.
+// summaryColumn is a column of the table with its cells.
 type summaryColumn struct {
 	page.Column
 	text func(v variantOutcome) page.Text
@@ -59,23 +58,23 @@ func (b summaryBuilder) columns(several bool) []summaryColumn {
 		{page.Column{Title: "Max Batch Size"}, b.configs(func(v trial.Variant) string { return strconv.Itoa(int(v.Config.GetMaxBatchSize())) })},
 		{page.Column{Title: "Dynamic Batching"}, b.configs(batchingOf)},
 		{page.Column{Title: "Total Instance Count"}, b.configs(b.o.InstanceCell)},
-		{page.Column{Title: latency, Number: true}, metricColumn(metric.LatencyP99)},
-		{page.Column{Title: throughput, Number: true}, metricColumn(metric.Throughput)},
+		{page.Column{Title: latency, Number: true}, metricColumn(trial.LatencyP99)},
+		{page.Column{Title: throughput, Number: true}, metricColumn(trial.Throughput)},
 	}
-	if b.has(metric.CPUUsedRAM) {
-		all = append(all, summaryColumn{page.Column{Title: "Max CPU Memory Usage (MB)", Number: true}, metricColumn(metric.CPUUsedRAM)})
+	if b.has(trial.CPUUsedRAM) {
+		all = append(all, summaryColumn{page.Column{Title: "Max CPU Memory Usage (MB)", Number: true}, metricColumn(trial.CPUUsedRAM)})
 	}
 	if b.gpu {
 		all = append(all,
-			summaryColumn{page.Column{Title: "Max GPU Memory Usage (MB)", Number: true}, deviceColumn(metric.GPUUsedMemory)},
-			summaryColumn{page.Column{Title: "Average GPU Utilization (%)", Number: true}, deviceColumn(metric.GPUUtilization)})
+			summaryColumn{page.Column{Title: "Max GPU Memory Usage (MB)", Number: true}, deviceColumn(trial.GPUUsedMemory)},
+			summaryColumn{page.Column{Title: "Average GPU Utilization (%)", Number: true}, deviceColumn(trial.GPUUtilization)})
 	}
 	return append(all, b.own()...)
 }
 
 // ownMetrics are metrics that the table of Model Analyzer lacks.
-var ownMetrics = []metric.Tag{
-	"time_to_first_token_p99", "inter_token_latency_p99", metric.OutputThroughput,
+var ownMetrics = []trial.Metric{
+	"time_to_first_token_p99", "inter_token_latency_p99", trial.OutputThroughput,
 	"gpu_model_memory", "gpu_instance_memory", "gpu_peak_memory", "gpu_process_memory", "gpu_headroom", "max_instances_fit",
 }
 
@@ -87,9 +86,9 @@ func (b summaryBuilder) own() []summaryColumn {
 			all = append(all, summaryColumn{page.Column{Title: headerOf(tag), Number: true, Own: true}, metricColumn(tag)})
 		}
 	}
-	if b.any(func(r trial.Result) bool { return intervalCell(r, metric.Throughput) != "" }) {
+	if b.any(func(r trial.Result) bool { return intervalCell(r, trial.Throughput) != "" }) {
 		all = append(all, summaryColumn{page.Column{Title: "Throughput, 95 % interval", Number: true, Own: true}, func(v variantOutcome) page.Text {
-			return page.Plain(intervalCell(v.Best, metric.Throughput))
+			return page.Plain(intervalCell(v.Best, trial.Throughput))
 		}})
 	}
 	if b.any(func(r trial.Result) bool { return requestsCell(r) != "" }) {
@@ -104,7 +103,7 @@ func (b summaryBuilder) own() []summaryColumn {
 	return all
 }
 
-func (b summaryBuilder) has(tag metric.Tag) bool {
+func (b summaryBuilder) has(tag trial.Metric) bool {
 	return b.any(func(r trial.Result) bool {
 		_, ok := valueOf(r, tag)
 		return ok
@@ -143,15 +142,15 @@ func (b summaryBuilder) configs(say func(trial.Variant) string) func(variantOutc
 	}
 }
 
-func metricColumn(tag metric.Tag) func(variantOutcome) page.Text {
+func metricColumn(tag trial.Metric) func(variantOutcome) page.Text {
 	return func(v variantOutcome) page.Text { return valueCell(v.Best, tag) }
 }
 
-func deviceColumn(tag metric.Tag) func(variantOutcome) page.Text {
+func deviceColumn(tag trial.Metric) func(variantOutcome) page.Text {
 	return func(v variantOutcome) page.Text { return deviceCell(v.Best, tag) }
 }
 
-// search says why the search ended, and which trials failed.
+// searchBlocks says why the search ended, and which trials failed.
 func searchBlocks(o *outcome, m *modelOutcome) []page.Block {
 	var lines page.List
 	add := func(text string) { lines = append(lines, page.Plain(text)) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
 	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
@@ -30,24 +29,24 @@ func variantOf(model string, number int) trial.Variant {
 }
 
 // values are what a model reaches with a throughput.
-func values(throughput, latency float64) metric.Values {
-	return metric.Values{
-		metric.Throughput: throughput, metric.LatencyAvg: latency * 0.7, metric.LatencyP99: latency, metric.ClientWait: latency * 0.6,
-		metric.ServerQueue: latency * 0.2, metric.ServerInput: 0.05, metric.ServerInfer: latency * 0.3, metric.ServerOutput: 0.02, metric.CPUUsedRAM: 512,
+func values(throughput, latency float64) trial.Values {
+	return trial.Values{
+		trial.Throughput: throughput, trial.LatencyAvg: latency * 0.7, trial.LatencyP99: latency, trial.ClientWait: latency * 0.6,
+		trial.ServerQueue: latency * 0.2, trial.ServerInput: 0.05, trial.ServerInfer: latency * 0.3, trial.ServerOutput: 0.02, trial.CPUUsedRAM: 512,
 	}
 }
 
 // measured adds a device, the number of requests and a confidence interval.
-func measured(members ...metric.Values) *trial.Measurement {
+func measured(members ...trial.Values) *trial.Measurement {
 	m := &trial.Measurement{
 		Members: members, Stable: true, Duration: 3 * time.Second,
-		GPUs: map[string]metric.Values{uuid: {metric.GPUUsedMemory: 1500.75, metric.GPUUtilization: 43.21, metric.GPUPower: 120}},
+		GPUs: map[string]trial.Values{uuid: {trial.GPUUsedMemory: 1500.75, trial.GPUUtilization: 43.21, trial.GPUPower: 120}},
 	}
 	for _, v := range members {
-		m.Requests = append(m.Requests, int(3*v[metric.Throughput]))
+		m.Requests = append(m.Requests, int(3*v[trial.Throughput]))
 	}
-	t := members[0][metric.Throughput]
-	m.Confidence = map[metric.Tag]trial.Interval{metric.Throughput: {Low: t * 0.97, High: t * 1.03}}
+	t := members[0][trial.Throughput]
+	m.Confidence = map[trial.Metric]trial.Interval{trial.Throughput: {Low: t * 0.97, High: t * 1.03}}
 	return m
 }
 
@@ -70,7 +69,7 @@ func reportOf(models ...profile.ModelReport) *profile.Report {
 	return &profile.Report{
 		Tool: "triton analyze profile 1.2", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Mode: "brute", Launch: "local", Models: models,
 		GPUs:       map[string]profile.GPU{uuid: {Name: "NVIDIA T4", Total: 16 << 30}},
-		ServerOnly: map[string]metric.Values{uuid: {metric.GPUUsedMemory: 300}},
+		ServerOnly: map[string]trial.Values{uuid: {trial.GPUUsedMemory: 300}},
 	}
 }
 
@@ -118,7 +117,7 @@ func language() *profile.Report {
 		load := &m.Results[i].Config.Members[0].Load
 		load.RequestRate, load.Concurrency = 10*load.Concurrency, 0
 		v := m.Results[i].Measurement.Members[0]
-		v["time_to_first_token_p99"], v["inter_token_latency_p99"], v[metric.OutputThroughput] = 80, 9.5, v[metric.Throughput]*40
+		v["time_to_first_token_p99"], v["inter_token_latency_p99"], v[trial.OutputThroughput] = 80, 9.5, v[trial.Throughput]*40
 	}
 	r := reportOf(m)
 	r.RequestRate = true

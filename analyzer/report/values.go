@@ -4,21 +4,19 @@ import (
 	"slices"
 	"sort"
 
-	"triton/analyzer/metric"
-	"triton/analyzer/ranking"
 	"triton/analyzer/trial"
 )
 
 // Axes and columns that are no metrics but settings of the clients.
 const (
-	batchSize   metric.Tag = "batch_size"
-	concurrency metric.Tag = "concurrency"
-	requestRate metric.Tag = "request_rate"
+	batchSize   trial.Metric = "batch_size"
+	concurrency trial.Metric = "concurrency"
+	requestRate trial.Metric = "request_rate"
 )
 
 // valueOf returns a metric of a result, or a setting of its first member's clients. The values of
 // several members are combined as the metric says.
-func valueOf(r trial.Result, tag metric.Tag) (float64, bool) {
+func valueOf(r trial.Result, tag trial.Metric) (float64, bool) {
 	if len(r.Config.Members) > 0 {
 		load := r.Config.Members[0].Load
 		switch tag {
@@ -30,19 +28,19 @@ func valueOf(r trial.Result, tag metric.Tag) (float64, bool) {
 			return float64(load.RequestRate), load.RequestRate > 0
 		}
 	}
-	spec, err := metric.Find(tag)
+	spec, err := trial.FindMetric(tag)
 	if err != nil || r.Measurement == nil {
 		return 0, false
 	}
 	values := valuesOf(r.Measurement, spec.Tag)
 	if len(values) == 0 && spec.GPU {
-		return ranking.Value(r.Measurement, 0, tag)
+		return trial.MetricOf(r.Measurement, 0, tag)
 	}
 	return spec.Models.Combine(values), len(values) > 0
 }
 
 // valuesOf returns a metric of each member that has it.
-func valuesOf(m *trial.Measurement, tag metric.Tag) []float64 {
+func valuesOf(m *trial.Measurement, tag trial.Metric) []float64 {
 	var all []float64
 	for _, values := range m.Members {
 		if v, ok := values[tag]; ok {
@@ -52,8 +50,8 @@ func valuesOf(m *trial.Measurement, tag metric.Tag) []float64 {
 	return all
 }
 
-// Has reports whether any result has a metric.
-func hasMetric(results []trial.Result, tag metric.Tag) bool {
+// hasMetric reports whether any result has a metric.
+func hasMetric(results []trial.Result, tag trial.Metric) bool {
 	return slices.ContainsFunc(results, func(r trial.Result) bool {
 		_, ok := valueOf(r, tag)
 		return ok
@@ -61,7 +59,7 @@ func hasMetric(results []trial.Result, tag metric.Tag) bool {
 }
 
 // headerOf returns the name of an axis or of a column without the name of an aggregation.
-func headerOf(tag metric.Tag) string {
+func headerOf(tag trial.Metric) string {
 	switch tag {
 	case batchSize:
 		return "Batch Size"
@@ -70,7 +68,7 @@ func headerOf(tag metric.Tag) string {
 	case requestRate:
 		return "Request Rate"
 	}
-	spec, err := metric.Find(tag)
+	spec, err := trial.FindMetric(tag)
 	if err != nil {
 		return string(tag)
 	}
@@ -86,8 +84,8 @@ func (m *modelOutcome) Pareto() []trial.Result {
 	}
 	type point struct{ throughput, latency float64 }
 	at := func(r trial.Result) (point, bool) {
-		throughput, a := valueOf(r, metric.Throughput)
-		latency, b := valueOf(r, metric.LatencyP99)
+		throughput, a := valueOf(r, trial.Throughput)
+		latency, b := valueOf(r, trial.LatencyP99)
 		return point{throughput, latency}, a && b
 	}
 	var front []trial.Result

@@ -8,7 +8,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// Run walks the whole space: first the user's configuration of all models, then every combination.
+// bruteForce walks the whole space: first the user's configuration of all models, then every combination.
 // With several models, the walk of the first one is the outermost.
 func bruteForce(t *measurer) (reason string) {
 	w := &walker{measurer: t, chosen: make([]trial.ProposedMember, len(t.Space.Models))}

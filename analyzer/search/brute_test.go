@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -46,12 +45,12 @@ func combinations(batches, counts []int) []trial.Patch {
 }
 
 func measured(throughput, p99 float64) *trial.Measurement {
-	return &trial.Measurement{Members: []metric.Values{{metric.Throughput: throughput, metric.LatencyP99: p99}}}
+	return &trial.Measurement{Members: []trial.Values{{trial.Throughput: throughput, trial.LatencyP99: p99}}}
 }
 
 // byThroughput compares as the score of one objective, throughput.
 func byThroughput(a, b *trial.Measurement) float64 {
-	x, y := a.Members[0][metric.Throughput], b.Members[0][metric.Throughput]
+	x, y := a.Members[0][trial.Throughput], b.Members[0][trial.Throughput]
 	if x+y == 0 {
 		return 0
 	}
@@ -60,8 +59,8 @@ func byThroughput(a, b *trial.Measurement) float64 {
 
 // p99Below returns the constraint on the latency, and how much a measurement misses it.
 func p99Below(ms float64) (passes func(*trial.Measurement) bool, violation func(*trial.Measurement) float64) {
-	passes = func(m *trial.Measurement) bool { return m.Members[0][metric.LatencyP99] <= ms }
-	violation = func(m *trial.Measurement) float64 { return max(0, m.Members[0][metric.LatencyP99]/ms-1) }
+	passes = func(m *trial.Measurement) bool { return m.Members[0][trial.LatencyP99] <= ms }
+	violation = func(m *trial.Measurement) float64 { return max(0, m.Members[0][trial.LatencyP99]/ms-1) }
 	return passes, violation
 }
 

@@ -19,7 +19,7 @@ func quickDefaults(models ...Model) Space {
 	}
 }
 
-// at returns the proposal of a coordinate.
+// proposalAt returns the proposal of a coordinate.
 func proposalAt(t *testing.T, s Space, c ...int) trial.Proposal {
 	t.Helper()
 	parts, dims, err := climbPartsOf(s)

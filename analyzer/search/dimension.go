@@ -66,7 +66,7 @@ func bounded(d dimension, r Range, unbounded bool) dimension {
 	return d
 }
 
-// listed returns the dimension of a list of instance counts: powers of two, of which some may be
+// listedDimension returns the dimension of a list of instance counts: powers of two, of which some may be
 // missing, or all numbers of a range.
 func listedDimension(list []int) (dimension, error) {
 	sorted := ascending(list)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -167,21 +166,21 @@ func (f *forecaster) nearest(p *point) observation {
 // throughput and other latencies.
 type sketch struct {
 	m    trial.Measurement
-	base metric.Values
+	base trial.Values
 	p99  float64
 }
 
 func newSketch(o observation) *sketch {
 	s := &sketch{m: *o.m, base: o.m.Members[0], p99: o.p99}
-	s.m.Members = []metric.Values{maps.Clone(s.base)}
+	s.m.Members = []trial.Values{maps.Clone(s.base)}
 	return s
 }
 
-var latencies = []metric.Tag{metric.LatencyAvg, metric.LatencyP90, metric.LatencyP95, metric.LatencyP99}
+var latencies = []trial.Metric{trial.LatencyAvg, trial.LatencyP90, trial.LatencyP95, trial.LatencyP99}
 
 func (s *sketch) with(throughput, p99 float64) *trial.Measurement {
 	v := s.m.Members[0]
-	v[metric.Throughput] = throughput
+	v[trial.Throughput] = throughput
 	for _, tag := range latencies {
 		if old, ok := s.base[tag]; ok {
 			v[tag] = old * p99 / s.p99

@@ -7,7 +7,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// Key identifies a proposal: proposals with equal keys ask for the same measurement.
+// proposalKey identifies a proposal: proposals with equal keys ask for the same measurement.
 func proposalKey(p trial.Proposal) string { return encode(p.Members) }
 
 // serverKey identifies the configuration of the server that a proposal asks for.

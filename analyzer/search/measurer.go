@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -125,7 +124,7 @@ func (t *measurer) Better(a, b *trial.Measurement) bool {
 func throughputOf(m *trial.Measurement) float64 {
 	var sum float64
 	for _, v := range m.Members {
-		sum += v[metric.Throughput]
+		sum += v[trial.Throughput]
 	}
 	return sum
 }

@@ -5,14 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
 var judge = Judge{
 	Compare:   func(a, b *trial.Measurement) float64 { return throughputOf(a) - throughputOf(b) },
-	Passes:    func(m *trial.Measurement) bool { return m.Members[0][metric.LatencyP99] <= 10 },
-	Violation: func(m *trial.Measurement) float64 { return max(0, m.Members[0][metric.LatencyP99]-10) },
+	Passes:    func(m *trial.Measurement) bool { return m.Members[0][trial.LatencyP99] <= 10 },
+	Violation: func(m *trial.Measurement) float64 { return max(0, m.Members[0][trial.LatencyP99]-10) },
 }
 
 var model = Model{Name: "m", MaxBatch: 4, Instances: 1}

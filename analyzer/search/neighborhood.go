@@ -52,7 +52,7 @@ func (c coordinate) distance(o coordinate) int {
 	return sum
 }
 
-// steps returns all vectors of at most a length, in the order in which Model Analyzer generates
+// stepsOf returns all vectors of at most a length, in the order in which Model Analyzer generates
 // them: that order decides between equally good coordinates. The absolute vectors are in
 // lexicographic order. The signs of one vector follow a reflected code: a component is negated in
 // place and keeps its sign for what follows.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -27,7 +26,7 @@ func climbOf(dimensions, radius int, judge Judge) *climb {
 func within(a float64, b float64) Judge {
 	violation := func(m *trial.Measurement) float64 {
 		v := m.Members[0]
-		return max(0, (a-v[metric.Throughput])/a) + max(0, (v[metric.LatencyP99]-b)/b)
+		return max(0, (a-v[trial.Throughput])/a) + max(0, (v[trial.LatencyP99]-b)/b)
 	}
 	return Judge{
 		Compare:   byThroughput,

@@ -7,7 +7,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// dimension is one parameter of the search: whole numbers from low to high, or a choice of a list.
+// parameter is one parameter of the search: whole numbers from low to high, or a choice of a list.
 type parameter struct {
 	list        []int // the values of a choice
 	low, high   int

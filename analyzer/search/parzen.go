@@ -14,7 +14,7 @@ const (
 	newest     = 25 // observations with full weight; older ones count less
 )
 
-// observation is a point with its score; higher is better.
+// scoredPoint is a point with its score; higher is better.
 type scoredPoint struct {
 	point []int
 	score float64
@@ -83,7 +83,7 @@ func column(list []scoredPoint, i int) []int {
 	return out
 }
 
-// weights returns the weights of n observations by age: the newest count fully.
+// weightsByAge returns the weights of n observations by age: the newest count fully.
 func weightsByAge(n int) []float64 {
 	w := make([]float64, n)
 	old := n - newest
@@ -113,7 +113,7 @@ func (d *parameter) estimate(seen []int) estimator {
 	return newMixture(d, seen)
 }
 
-// counts is the density of a choice.
+// frequencies is the density of a choice.
 type frequencies []float64
 
 func newFrequencies(n int, seen []int) frequencies {
@@ -136,7 +136,7 @@ func (c frequencies) mass(n int) float64 { return c[n] }
 
 func (c frequencies) draw(r *rand.Rand) int { return pickWeighted(r, c) }
 
-// pick returns an index with the probability of its weight. The weights sum to 1.
+// pickWeighted returns an index with the probability of its weight. The weights sum to 1.
 func pickWeighted(r *rand.Rand, weights []float64) int {
 	u := r.Float64()
 	for i, w := range weights {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -34,8 +33,8 @@ func TestPathsOfModelAnalyzer(t *testing.T) {
 		constant, row, parallel, free, limit, memory := c.Server[0], c.Server[1], c.Server[2], c.Server[3], c.Server[4], c.Server[5]
 		judge := Judge{
 			Compare:   byThroughput,
-			Passes:    func(m *trial.Measurement) bool { return m.Members[0][metric.LatencyP99] <= limit },
-			Violation: func(m *trial.Measurement) float64 { return max(0, m.Members[0][metric.LatencyP99]/limit-1) },
+			Passes:    func(m *trial.Measurement) bool { return m.Members[0][trial.LatencyP99] <= limit },
+			Violation: func(m *trial.Measurement) float64 { return max(0, m.Members[0][trial.LatencyP99]/limit-1) },
 		}
 		shapes, _ := climbOver(t, s, judge, func(k, b int) *trial.Measurement {
 			if float64(k*(4+b)) > memory {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sort"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -179,14 +178,14 @@ func observe(x *point, m *trial.Measurement) (observation, bool) {
 	if m == nil || len(m.Members) == 0 {
 		return observation{}, false
 	}
-	o := observation{point: x, m: m, throughput: throughputOf(m), p99: m.Members[0][metric.LatencyP99], noise: 0.01}
+	o := observation{point: x, m: m, throughput: throughputOf(m), p99: m.Members[0][trial.LatencyP99], noise: 0.01}
 	if !(o.throughput > 0) || math.IsInf(o.throughput, 0) {
 		return observation{}, false
 	}
 	if !(o.p99 > 0) || math.IsInf(o.p99, 0) {
 		o.p99 = 1000 * loadValue(x.Load) * float64(max(x.Load.Batch, 1)) / o.throughput
 	}
-	if c, known := m.Confidence[metric.Throughput]; known && c.High > c.Low {
+	if c, known := m.Confidence[trial.Throughput]; known && c.High > c.Low {
 		o.noise = max(0.002, min(0.5, (c.High-c.Low)/2/1.96/o.throughput))
 	}
 	return o, true

@@ -7,15 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
 func below(ms float64) func(*trial.Measurement) bool {
-	return func(m *trial.Measurement) bool { return m.Members[0][metric.LatencyP99] <= ms }
+	return func(m *trial.Measurement) bool { return m.Members[0][trial.LatencyP99] <= ms }
 }
 
-// run runs a search and returns its results and why it ended.
+// runPlanner runs a search and returns its results and why it ended.
 func runPlanner(t *testing.T, s Space, o PlannerOptions, env Options, answer func(trial.Proposal) *trial.Result) (all []*trial.Result, reason string) {
 	t.Helper()
 	algorithm, err := plannerAlgorithm(s, o)
@@ -181,7 +180,7 @@ func TestPredict(t *testing.T) {
 	plain, _ := search(nil)
 	good, n := search(func(p trial.Proposal) (float64, float64, bool) {
 		m := parallel4(p)
-		return throughputOf(m), m.Members[0][metric.LatencyP99], true
+		return throughputOf(m), m.Members[0][trial.LatencyP99], true
 	})
 	require.GreaterOrEqual(t, good, 0.99*plain)
 	require.LessOrEqual(t, n, 20)
@@ -211,7 +210,7 @@ func TestRequestRates(t *testing.T) {
 	top := 0.0
 	for _, r := range all {
 		require.Positive(t, r.Proposal.Members[0].Load.RequestRate)
-		if r.Measurement.Members[0][metric.LatencyP99] <= 50 {
+		if r.Measurement.Members[0][trial.LatencyP99] <= 50 {
 			top = max(top, throughputOf(r.Measurement))
 		}
 	}

@@ -33,7 +33,7 @@ func (p *point) String() string {
 	return fmt.Sprintf("instances %d, max_batch_size %d, %s", p.instances, p.maxBatch, load)
 }
 
-// value returns the value of the load axis.
+// loadValue returns the value of the load axis.
 func loadValue(l trial.Load) float64 { return float64(max(l.Concurrency, l.RequestRate, 1)) }
 
 // grid is the space of one model: all its configurations, without the further axes.
@@ -70,7 +70,7 @@ func newGrid(s Space, axes []Axis) *grid {
 	return g
 }
 
-// counts returns the instance counts to consider: all small ones, then steps of a fifth.
+// instanceCounts returns the instance counts to consider: all small ones, then steps of a fifth.
 func instanceCounts(r Range) []int {
 	var list []int
 	for n := r.Min; n <= r.Max; n += max(1, n/5) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -171,7 +170,7 @@ func randomSurface(s Space, r *rand.Rand, p trial.Proposal) *trial.Measurement {
 		k, b := s.Models[i].Shape(member.Patch)
 		load := float64(member.Load.Concurrency + member.Load.RequestRate + 1)
 		x := 100 * math.Sqrt(float64(k*(b+1))) * load / (load + 10) * (1 + 0.2*r.Float64())
-		m.Members = append(m.Members, metric.Values{metric.Throughput: x, metric.LatencyP99: 1000 * load / x})
+		m.Members = append(m.Members, trial.Values{trial.Throughput: x, trial.LatencyP99: 1000 * load / x})
 	}
 	return m
 }

@@ -8,7 +8,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// part is a model with the dimensions that are its own.
+// climbPart is a model with the dimensions that are its own.
 type climbPart struct {
 	Model
 	fixed     trial.Patch // the user's other parameters

@@ -3,7 +3,6 @@ package search
 import (
 	"maps"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -21,16 +20,16 @@ func (p *plan) rival() float64 {
 
 // slower returns a measurement with half the throughput.
 func slower(m *trial.Measurement) *trial.Measurement {
-	return changed(m, func(tag metric.Tag) bool { return tag == metric.Throughput }, 0.5)
+	return changed(m, func(tag trial.Metric) bool { return tag == trial.Throughput }, 0.5)
 }
 
 // worse returns a measurement that differs in everything but the throughput.
 func worse(m *trial.Measurement) *trial.Measurement {
-	return changed(m, func(tag metric.Tag) bool { return tag != metric.Throughput }, 2)
+	return changed(m, func(tag trial.Metric) bool { return tag != trial.Throughput }, 2)
 }
 
-func changed(m *trial.Measurement, which func(metric.Tag) bool, factor float64) *trial.Measurement {
-	change := func(v metric.Values) metric.Values {
+func changed(m *trial.Measurement, which func(trial.Metric) bool, factor float64) *trial.Measurement {
+	change := func(v trial.Values) trial.Values {
 		v = maps.Clone(v)
 		for tag := range v {
 			if which(tag) {
@@ -40,7 +39,7 @@ func changed(m *trial.Measurement, which func(metric.Tag) bool, factor float64) 
 		return v
 	}
 	out := *m
-	out.Members, out.GPUs = nil, map[string]metric.Values{}
+	out.Members, out.GPUs = nil, map[string]trial.Values{}
 	for _, v := range m.Members {
 		out.Members = append(out.Members, change(v))
 	}

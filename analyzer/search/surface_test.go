@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -162,8 +161,8 @@ func (s *surface) run(p trial.Proposal) *trial.Result {
 	deviation := math.Hypot(precision/1.96, s.noise)
 	factor := math.Exp(deviation * r.NormFloat64())
 	measurement := measured(x*factor, p99/factor*math.Exp(deviation*r.NormFloat64()))
-	measurement.Confidence = map[metric.Tag]trial.Interval{
-		metric.Throughput: {Low: x * factor * (1 - precision), High: x * factor * (1 + precision)},
+	measurement.Confidence = map[trial.Metric]trial.Interval{
+		trial.Throughput: {Low: x * factor * (1 - precision), High: x * factor * (1 + precision)},
 	}
 	return &trial.Result{Proposal: p, Measurement: measurement}
 }
@@ -185,7 +184,7 @@ func (s *surface) length(r *trial.Result) float64 {
 	if r.Measurement == nil || r.Proposal.Precision == 0 {
 		return 1
 	}
-	c := r.Measurement.Confidence[metric.Throughput]
+	c := r.Measurement.Confidence[trial.Throughput]
 	precision := (c.High - c.Low) / (c.High + c.Low)
 	return max(0.25, (0.05/precision)*(0.05/precision))
 }

@@ -14,7 +14,7 @@ type SweepOptions struct {
 	Top     int // configurations to sweep, besides the default one
 }
 
-// Top sweeps the best configurations of a search and the default one.
+// sweepTop sweeps the best configurations of a search and the default one.
 func sweepTop(t *measurer, o SweepOptions) (ok bool) {
 	for _, p := range t.Top(o.Top) {
 		if fixed(p) {

@@ -7,17 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
 var defaultTPE = TPEOptions{Seed: 42, MinPercent: 5, MaxPercent: 10, Patience: 10}
 
 func throughputOnly(throughput float64) *trial.Measurement {
-	return &trial.Measurement{Members: []metric.Values{{metric.Throughput: throughput}}}
+	return &trial.Measurement{Members: []trial.Values{{trial.Throughput: throughput}}}
 }
 
-// run runs the search and returns its proposals; replay answers the first of them.
+// runTPE runs the search and returns its proposals; replay answers the first of them.
 func runTPE(t *testing.T, s Space, o TPEOptions, surface func(trial.Proposal) *trial.Measurement) ([]trial.Proposal, string) {
 	t.Helper()
 	algorithm, err := tpeAlgorithm(s, o)

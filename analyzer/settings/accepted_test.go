@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // TestAccepted reads the files of testdata/accepted.txtar, and compares what they mean with what Model
@@ -44,7 +44,7 @@ func TestAccepted(t *testing.T) {
 
 // described returns a model in the form of the recorded ones.
 func described(m Model) map[string]any {
-	constraints := map[metric.Tag]map[string]float64{}
+	constraints := map[trial.Metric]map[string]float64{}
 	for _, c := range m.Constraints {
 		constraints[c.Tag] = map[string]float64{}
 		if c.Min != nil {
@@ -54,7 +54,7 @@ func described(m Model) map[string]any {
 			constraints[c.Tag]["max"] = *c.Max
 		}
 	}
-	objectives := map[metric.Tag]int{}
+	objectives := map[trial.Metric]int{}
 	for _, o := range m.Objectives {
 		objectives[o.Tag] = o.Weight
 	}

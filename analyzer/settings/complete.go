@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // complete sets the values that depend on others.
@@ -71,17 +71,17 @@ func (p *Profile) notice(text string) { p.Notices = append(p.Notices, text) }
 func (p *Profile) withoutGPU() bool { return p.Server.LaunchMode != Remote && len(p.GPUs) == 0 }
 
 // shorthands returns constraints with latency_budget and min_throughput.
-func (p *Profile) shorthands(all []metric.Constraint) []metric.Constraint {
+func (p *Profile) shorthands(all []trial.Constraint) []trial.Constraint {
 	if p.LatencyBudget > 0 {
 		limit := float64(p.LatencyBudget)
-		all = constrain(all, metric.Constraint{Tag: metric.LatencyP99, Max: &limit})
-		if slices.ContainsFunc(all, func(c metric.Constraint) bool { return c.Tag == "perf_latency" }) {
-			all = constrain(all, metric.Constraint{Tag: "perf_latency", Max: &limit})
+		all = constrain(all, trial.Constraint{Tag: trial.LatencyP99, Max: &limit})
+		if slices.ContainsFunc(all, func(c trial.Constraint) bool { return c.Tag == "perf_latency" }) {
+			all = constrain(all, trial.Constraint{Tag: "perf_latency", Max: &limit})
 		}
 	}
 	if p.MinThroughput > 0 {
 		limit := float64(p.MinThroughput)
-		all = constrain(all, metric.Constraint{Tag: metric.Throughput, Min: &limit})
+		all = constrain(all, trial.Constraint{Tag: trial.Throughput, Min: &limit})
 	}
 	return all
 }

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -15,7 +15,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // metricNames returns all tags that files may name, with their aliases.
 func metricNames() []string {
 	names := []string{"perf_latency", "cpu_free_ram"}
-	for _, t := range metric.Tags() {
+	for _, t := range trial.Metrics() {
 		names = append(names, string(t))
 	}
 	return names
@@ -25,7 +25,7 @@ func metricNames() []string {
 const listWeight = 10
 
 // objectivesValue is a mapping of metrics to weights, or a list of metrics.
-type objectivesValue struct{ to *[]metric.Objective }
+type objectivesValue struct{ to *[]trial.Objective }
 
 func (v objectivesValue) Set(string) error { return errFileOnly }
 func (v objectivesValue) String() string {
@@ -37,24 +37,24 @@ func (v objectivesValue) String() string {
 }
 func (v objectivesValue) Type() string { return "mapping" }
 func (v objectivesValue) decode(f field) {
-	objectives := []metric.Objective{}
+	objectives := []trial.Objective{}
 	if f.node.Kind == yaml.MappingNode {
 		for _, m := range f.members() {
-			if _, err := metric.Find(metric.Tag(m.key)); err != nil {
+			if _, err := trial.FindMetric(trial.Metric(m.key)); err != nil {
 				f.unknownKey(m, metricNames())
 				continue
 			}
 			weight := 0
 			intValue{&weight, 1, anyInt}.decode(m)
-			objectives = append(objectives, metric.Objective{Tag: metric.Tag(m.key), Weight: weight})
+			objectives = append(objectives, trial.Objective{Tag: trial.Metric(m.key), Weight: weight})
 		}
 	} else {
 		for _, name := range f.texts() {
-			if _, err := metric.Find(metric.Tag(name)); err != nil {
+			if _, err := trial.FindMetric(trial.Metric(name)); err != nil {
 				f.fail("%v.%s", err, didYouMean(name, metricNames()))
 				continue
 			}
-			objectives = append(objectives, metric.Objective{Tag: metric.Tag(name), Weight: listWeight})
+			objectives = append(objectives, trial.Objective{Tag: trial.Metric(name), Weight: listWeight})
 		}
 	}
 	*v.to = objectives
@@ -82,7 +82,7 @@ func constrainedMetrics() []string {
 }
 
 // constraintsValue is a mapping of metrics to bounds.
-type constraintsValue struct{ to *[]metric.Constraint }
+type constraintsValue struct{ to *[]trial.Constraint }
 
 func (v constraintsValue) Set(string) error { return errFileOnly }
 func (v constraintsValue) String() string   { return "" }
@@ -91,9 +91,9 @@ func (v constraintsValue) decode(f field) {
 	if !f.object() {
 		return
 	}
-	constraints := []metric.Constraint{}
+	constraints := []trial.Constraint{}
 	for _, m := range f.members() {
-		if _, err := metric.Find(metric.Tag(m.key)); err != nil || bounds(m.key) == nil {
+		if _, err := trial.FindMetric(trial.Metric(m.key)); err != nil || bounds(m.key) == nil {
 			f.unknownKey(m, constrainedMetrics())
 			continue
 		}
@@ -104,8 +104,8 @@ func (v constraintsValue) decode(f field) {
 	*v.to = constraints
 }
 
-func (f field) constraint() metric.Constraint {
-	c := metric.Constraint{Tag: metric.Tag(f.key)}
+func (f field) constraint() trial.Constraint {
+	c := trial.Constraint{Tag: trial.Metric(f.key)}
 	to := map[string]**float64{"min": &c.Min, "max": &c.Max, "max_per_gpu": &c.MaxPerGPU}
 	for _, b := range f.members() {
 		if !slices.Contains(bounds(f.key), b.key) {
@@ -122,7 +122,7 @@ func (f field) constraint() metric.Constraint {
 }
 
 // constrain replaces the constraint of a metric, or adds it.
-func constrain(all []metric.Constraint, c metric.Constraint) []metric.Constraint {
+func constrain(all []trial.Constraint, c trial.Constraint) []trial.Constraint {
 	all = slices.Clone(all)
 	for i := range all {
 		if all[i].Tag == c.Tag {

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -17,7 +16,7 @@ type Model struct {
 	Concurrency []int
 	RequestRate []int
 
-	metric.Goal
+	trial.Goal
 
 	// Parameters has the alternatives of each field of the configuration to try.
 	Parameters Sweep

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
 )
 
@@ -29,7 +29,7 @@ func belongs(key, mapping string) string {
 	add("perf_analyzer_flags", perfFlags.has(name))
 	add("triton_server_flags", serverFlags.has(key) || serverFlags.has(name))
 	add("triton_docker_args", dockerArguments[key] != 0)
-	_, err := metric.Find(metric.Tag(key))
+	_, err := trial.FindMetric(trial.Metric(key))
 	add("constraints", err == nil && bounds(key) != nil)
 	add("objectives", err == nil)
 	if len(places) == 0 {

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // plotsValue is a mapping of names to diagrams, a list of such mappings, or a list of diagrams.
@@ -48,16 +48,16 @@ func (v plotsValue) decode(f field) {
 // plot reads one diagram. Without a name its title is its name.
 func (f field) plot(name string) Plot {
 	p := Plot{Name: name}
-	axis := func(m field, to *metric.Tag) {
+	axis := func(m field, to *trial.Metric) {
 		text, ok := m.scalar()
 		if !ok {
 			return
 		}
 		loads := []string{"batch_size", "concurrency", "request_rate"}
-		if _, err := metric.Find(metric.Tag(text)); err != nil && !slices.Contains(loads, text) {
+		if _, err := trial.FindMetric(trial.Metric(text)); err != nil && !slices.Contains(loads, text) {
 			m.fail("%v.%s", err, didYouMean(text, append(loads, metricNames()...)))
 		}
-		*to = metric.Tag(text)
+		*to = trial.Metric(text)
 	}
 	keys := []string{"title", "x_axis", "y_axis", "monotonic"}
 	for _, m := range f.members() {
@@ -91,36 +91,36 @@ func (f field) plot(name string) Plot {
 }
 
 // Metrics of the default diagrams that tags do not name.
-const batchSize metric.Tag = "batch_size"
+const batchSize trial.Metric = "batch_size"
 
 // SummaryPlots returns the diagrams of a summary.
 func SummaryPlots(mode string) []Plot {
 	if mode == Offline {
-		return []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", batchSize, metric.Throughput, false}}
+		return []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", batchSize, trial.Throughput, false}}
 	}
 	return []Plot{
-		{"throughput_v_latency", "Throughput vs. Latency", metric.LatencyP99, metric.Throughput, true},
-		{"gpu_mem_v_latency", "GPU Memory vs. Latency", metric.LatencyP99, metric.GPUUsedMemory, false},
+		{"throughput_v_latency", "Throughput vs. Latency", trial.LatencyP99, trial.Throughput, true},
+		{"gpu_mem_v_latency", "GPU Memory vs. Latency", trial.LatencyP99, trial.GPUUsedMemory, false},
 	}
 }
 
 // CPUMemoryPlot returns the diagram that takes the place of GPU memory if no model uses a GPU.
 func CPUMemoryPlot() Plot {
-	return Plot{"cpu_mem_v_latency", "CPU Memory vs. Latency", metric.LatencyP99, metric.CPUUsedRAM, false}
+	return Plot{"cpu_mem_v_latency", "CPU Memory vs. Latency", trial.LatencyP99, trial.CPUUsedRAM, false}
 }
 
 // DetailPlots returns the diagrams of a detailed report.
 func DetailPlots(mode string) []Plot {
 	if mode == Offline {
 		return []Plot{
-			{"throughput_v_batch_size", "Throughput vs. Batch Size", batchSize, metric.Throughput, false},
-			{"latency_v_batch_size", "p99 Latency vs. Batch Size", batchSize, metric.LatencyP99, false},
+			{"throughput_v_batch_size", "Throughput vs. Batch Size", batchSize, trial.Throughput, false},
+			{"latency_v_batch_size", "p99 Latency vs. Batch Size", batchSize, trial.LatencyP99, false},
 		}
 	}
 	return []Plot{
-		{"gpu_mem_v_latency", "GPU Memory vs. Latency", metric.LatencyP99, metric.GPUUsedMemory, false},
-		{"gpu_util_v_latency", "GPU Utilization vs. Latency", metric.LatencyP99, metric.GPUUtilization, false},
-		{"cpu_mem_v_latency", "RAM Usage vs. Latency", metric.LatencyP99, metric.CPUUsedRAM, false},
-		{"gpu_power_v_latency", "GPU Power vs. Latency", metric.LatencyP99, metric.GPUPower, false},
+		{"gpu_mem_v_latency", "GPU Memory vs. Latency", trial.LatencyP99, trial.GPUUsedMemory, false},
+		{"gpu_util_v_latency", "GPU Utilization vs. Latency", trial.LatencyP99, trial.GPUUtilization, false},
+		{"cpu_mem_v_latency", "RAM Usage vs. Latency", trial.LatencyP99, trial.CPUUsedRAM, false},
+		{"gpu_power_v_latency", "GPU Power vs. Latency", trial.LatencyP99, trial.GPUPower, false},
 	}
 }

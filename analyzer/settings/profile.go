@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // Names of enumerated values, as in files and on the command line.
@@ -104,7 +104,7 @@ func NewProfile() *Profile {
 		OutputModelRepository: "output_model_repository",
 		Global: Model{
 			BatchSizes: []int{1},
-			Goal:       metric.Goal{Objectives: metric.DefaultObjectives(), Weight: 1},
+			Goal:       trial.Goal{Objectives: trial.DefaultObjectives(), Weight: 1},
 		},
 		Client: Client{MaxRetries: 50, Protocol: "grpc", Timeout: 600 * time.Second, MaxAutoAdjusts: 10},
 		Search: Search{
@@ -253,6 +253,6 @@ type ResultFile struct{ Form, File string }
 type Plot struct {
 	Name         string
 	Title        string
-	XAxis, YAxis metric.Tag
+	XAxis, YAxis trial.Metric
 	Monotonic    bool
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 )
 
@@ -83,7 +82,7 @@ func TestDefaults(t *testing.T) {
 		assert.Equal(t, name, m.Name)
 		assert.Equal(t, []int{1}, m.BatchSizes)
 		assert.Empty(t, m.Concurrency)
-		assert.Equal(t, metric.Goal{Objectives: []metric.Objective{{Tag: metric.Throughput, Weight: 10}}, Weight: 1}, m.Goal)
+		assert.Equal(t, trial.Goal{Objectives: []trial.Objective{{Tag: trial.Throughput, Weight: 10}}, Weight: 1}, m.Goal)
 		assert.False(t, m.CPUOnly)
 		assert.Len(t, m.Parameters.Combinations(), 1)
 	}
@@ -232,9 +231,9 @@ profile_models:
 `)
 	resnet, tokenizer := p.Models[0], p.Models[1]
 	at := func(x float64) *float64 { return &x }
-	constraints := []metric.Constraint{{Tag: "perf_latency_p99", Max: at(100)}, {Tag: "gpu_used_memory", Max: at(8000)}}
-	assert.Equal(t, metric.Goal{Objectives: []metric.Objective{{Tag: "perf_throughput", Weight: 10}, {Tag: "perf_latency_p99", Weight: 5}}, Constraints: constraints, Weight: 1}, resnet.Goal)
-	assert.Equal(t, metric.Goal{Objectives: []metric.Objective{{Tag: "perf_throughput", Weight: 10}, {Tag: "gpu_used_memory", Weight: 10}}, Constraints: constraints, Weight: 2}, tokenizer.Goal)
+	constraints := []trial.Constraint{{Tag: "perf_latency_p99", Max: at(100)}, {Tag: "gpu_used_memory", Max: at(8000)}}
+	assert.Equal(t, trial.Goal{Objectives: []trial.Objective{{Tag: "perf_throughput", Weight: 10}, {Tag: "perf_latency_p99", Weight: 5}}, Constraints: constraints, Weight: 1}, resnet.Goal)
+	assert.Equal(t, trial.Goal{Objectives: []trial.Objective{{Tag: "perf_throughput", Weight: 10}, {Tag: "gpu_used_memory", Weight: 10}}, Constraints: constraints, Weight: 2}, tokenizer.Goal)
 	assert.Equal(t, []int{1, 8}, resnet.BatchSizes)
 	assert.Equal(t, []int{2, 4, 6, 8, 10, 12, 14, 16}, resnet.Concurrency)
 	assert.Equal(t, Flags{{"shape", []string{"INPUT0:3,224,224"}}, {"percentile", []string{"95"}}}, resnet.PerfFlags)
@@ -313,11 +312,11 @@ profile_models:
   all: {}
   old: {constraints: {perf_latency: {max: 10}}}
 `)
-	budget, rate := metric.Constraint{Tag: "perf_latency_p99", Max: at(50)}, metric.Constraint{Tag: "perf_throughput", Min: at(100)}
-	memory := metric.Constraint{Tag: "gpu_used_memory", Max: at(80), MaxPerGPU: at(40.5)}
-	assert.Equal(t, []metric.Constraint{budget, memory, rate}, p.Global.Constraints)
-	assert.Equal(t, []metric.Constraint{budget, memory, rate}, p.Models[0].Constraints)
-	assert.Equal(t, []metric.Constraint{{Tag: "perf_latency", Max: at(50)}, budget, rate}, p.Models[1].Constraints)
+	budget, rate := trial.Constraint{Tag: "perf_latency_p99", Max: at(50)}, trial.Constraint{Tag: "perf_throughput", Min: at(100)}
+	memory := trial.Constraint{Tag: "gpu_used_memory", Max: at(80), MaxPerGPU: at(40.5)}
+	assert.Equal(t, []trial.Constraint{budget, memory, rate}, p.Global.Constraints)
+	assert.Equal(t, []trial.Constraint{budget, memory, rate}, p.Models[0].Constraints)
+	assert.Equal(t, []trial.Constraint{{Tag: "perf_latency", Max: at(50)}, budget, rate}, p.Models[1].Constraints)
 }
 
 func TestSearchModes(t *testing.T) {
@@ -420,7 +419,7 @@ func TestPlots(t *testing.T) {
 	offline := NewProfile()
 	offline.Mode, offline.ModelRepository, offline.Models = Offline, "models", []Model{{Name: "a"}}
 	require.NoError(t, offline.Load(host, func(string) bool { return false }))
-	assert.Equal(t, []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", "batch_size", metric.Throughput, false}}, offline.Output.Plots)
+	assert.Equal(t, []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", "batch_size", trial.Throughput, false}}, offline.Output.Plots)
 }
 
 // TestLaunchModes: options that the launch mode ignores are told, not refused.
@@ -475,9 +474,9 @@ output_formats: [csv, html]
 always_report_gpu_metrics: yes
 `, keep)
 	require.NoError(t, err)
-	all := []Plot{{"ram_of_all", "RAM, of all", "concurrency", metric.CPUUsedRAM, false}, {"named", "named", "batch_size", metric.Throughput, false}}
+	all := []Plot{{"ram_of_all", "RAM, of all", "concurrency", trial.CPUUsedRAM, false}, {"named", "named", "batch_size", trial.Throughput, false}}
 	assert.Equal(t, []ReportConfig{
-		{"a_config_1", []Plot{{"mine", "mine", metric.LatencyP99, metric.GPUUtilization, false}}},
+		{"a_config_1", []Plot{{"mine", "mine", trial.LatencyP99, trial.GPUUtilization, false}}},
 		{"a_config_default", all},
 	}, r.Configs)
 	assert.Equal(t, all, r.Plots)

@@ -1,12 +1,12 @@
 // Package trial is the vocabulary of a search for a configuration: a trial is one configuration of
-// the server under one load, and what was measured of it. The search proposes trials, the profile
-// runs them, the reports show them.
+// the server under one load, and what was measured of it, or why nothing was. The search proposes
+// trials, the profile runs them, the reports show them. It also has the catalog of metrics, and
+// compares measurements by the goals of the user.
 package trial
 
 import (
 	"time"
 
-	"triton/analyzer/metric"
 	"triton/pkg/inferencepb"
 )
 
@@ -72,15 +72,15 @@ type Interval struct{ Low, High float64 }
 
 // Measurement is what was measured of a trial.
 type Measurement struct {
-	Members []metric.Values // in the order of the trial's members
+	Members []Values // in the order of the trial's members
 	// GPUs has the metrics of devices by UUID.
-	GPUs map[string]metric.Values
+	GPUs map[string]Values
 	// Requests counts the answered requests of the members.
 	Requests []int
 	// Stable reports whether the measurement settled; Confidence has the 95 %
 	// intervals of the first member's metrics where they are known.
 	Stable     bool
-	Confidence map[metric.Tag]Interval
+	Confidence map[Metric]Interval
 	Duration   time.Duration // of load, warm-up included
 }
 

@@ -16,8 +16,8 @@ import (
 
 	"triton/analyzer"
 	"triton/analyzer/launch"
-	"triton/analyzer/metric"
 	"triton/analyzer/monitor"
+	"triton/analyzer/trial"
 )
 
 // Launcher launches containers. The ports of a container are published on loopback addresses.
@@ -197,9 +197,9 @@ func (c *container) Memory(ctx context.Context) (monitor.Reading, error) {
 		cache = old
 	}
 	used := m.Usage - min(cache, m.Usage)
-	v := metric.Values{metric.CPUUsedRAM: float64(used) / 1e6}
+	v := trial.Values{trial.CPUUsedRAM: float64(used) / 1e6}
 	if m.Limit > used {
-		v[metric.CPUAvailableRAM] = float64(m.Limit-used) / 1e6
+		v[trial.CPUAvailableRAM] = float64(m.Limit-used) / 1e6
 	}
 	return monitor.Reading{Host: v}, nil
 }

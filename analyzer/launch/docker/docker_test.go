@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/analyzer/launch"
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -144,7 +144,7 @@ func TestLaunch(t *testing.T) {
 	require.NoError(t, s.Err())
 	r, err := s.(*container).Memory(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, metric.Values{metric.CPUUsedRAM: 400, metric.CPUAvailableRAM: 1600}, r.Host)
+	assert.Equal(t, trial.Values{trial.CPUUsedRAM: 400, trial.CPUAvailableRAM: 1600}, r.Host)
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close(), "a second time")
 	<-s.Done()

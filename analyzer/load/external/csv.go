@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // column is what a column of perf_analyzer's CSV is a metric of. Its unit is factor times the
 // metric's.
 type column struct {
-	tag    metric.Tag
+	tag    trial.Metric
 	factor float64
 }
 
@@ -25,26 +25,26 @@ const (
 )
 
 var columns = map[string]column{
-	"Inferences/Second":     {metric.Throughput, 1},
-	"Avg latency":           {metric.LatencyAvg, microseconds},
-	"p90 latency":           {metric.LatencyP90, microseconds},
-	"p95 latency":           {metric.LatencyP95, microseconds},
-	"p99 latency":           {metric.LatencyP99, microseconds},
-	"request/response":      {metric.ClientSendRecv, microseconds}, // over gRPC
-	"send/recv":             {metric.ClientSendRecv, microseconds}, // over HTTP
-	"response wait":         {metric.ClientWait, microseconds},
-	"Server Queue":          {metric.ServerQueue, microseconds},
-	"Server Compute Input":  {metric.ServerInput, microseconds},
-	"Server Compute Infer":  {metric.ServerInfer, microseconds},
-	"Server Compute Output": {metric.ServerOutput, microseconds},
+	"Inferences/Second":     {trial.Throughput, 1},
+	"Avg latency":           {trial.LatencyAvg, microseconds},
+	"p90 latency":           {trial.LatencyP90, microseconds},
+	"p95 latency":           {trial.LatencyP95, microseconds},
+	"p99 latency":           {trial.LatencyP99, microseconds},
+	"request/response":      {trial.ClientSendRecv, microseconds}, // over gRPC
+	"send/recv":             {trial.ClientSendRecv, microseconds}, // over HTTP
+	"response wait":         {trial.ClientWait, microseconds},
+	"Server Queue":          {trial.ServerQueue, microseconds},
+	"Server Compute Input":  {trial.ServerInput, microseconds},
+	"Server Compute Infer":  {trial.ServerInfer, microseconds},
+	"Server Compute Output": {trial.ServerOutput, microseconds},
 }
 
 // deviceColumns have cells such as "GPU-1:0.5;GPU-2:0.25;".
 var deviceColumns = map[string]column{
-	"Avg GPU Utilization":  {metric.GPUUtilization, 100},
-	"Avg GPU Power Usage":  {metric.GPUPower, 1},
-	"Max GPU Memory Usage": {metric.GPUUsedMemory, megabytes},
-	"Total GPU Memory":     {metric.GPUTotalMemory, megabytes},
+	"Avg GPU Utilization":  {trial.GPUUtilization, 100},
+	"Avg GPU Power Usage":  {trial.GPUPower, 1},
+	"Max GPU Memory Usage": {trial.GPUUsedMemory, megabytes},
+	"Total GPU Memory":     {trial.GPUTotalMemory, megabytes},
 }
 
 // readCSV reads the first level of perf_analyzer's report.
@@ -62,7 +62,7 @@ func readCSV(r io.Reader) (load.Figures, error) {
 	if err != nil {
 		return load.Figures{}, fmt.Errorf("the report of perf_analyzer: %w", err)
 	}
-	f := load.Figures{Values: metric.Values{}, GPUs: map[string]metric.Values{}, Stable: true}
+	f := load.Figures{Values: trial.Values{}, GPUs: map[string]trial.Values{}, Stable: true}
 	for i, name := range header {
 		if i >= len(row) || row[i] == "" {
 			continue
@@ -81,15 +81,15 @@ func readCSV(r io.Reader) (load.Figures, error) {
 		}
 	}
 	for _, v := range f.GPUs {
-		total, hasTotal := v[metric.GPUTotalMemory]
-		if used, ok := v[metric.GPUUsedMemory]; ok && hasTotal {
-			v[metric.GPUFreeMemory] = total - used
+		total, hasTotal := v[trial.GPUTotalMemory]
+		if used, ok := v[trial.GPUUsedMemory]; ok && hasTotal {
+			v[trial.GPUFreeMemory] = total - used
 		}
 	}
 	return f, nil
 }
 
-func readDevices(into map[string]metric.Values, cell string, c column) error {
+func readDevices(into map[string]trial.Values, cell string, c column) error {
 	for entry := range strings.SplitSeq(strings.TrimSuffix(cell, ";"), ";") {
 		// UUIDs of MIG devices may contain colons and slashes.
 		i := strings.LastIndexByte(entry, ':')
@@ -101,7 +101,7 @@ func readDevices(into map[string]metric.Values, cell string, c column) error {
 			return fmt.Errorf("device %s: %w", entry[:i], err)
 		}
 		if into[entry[:i]] == nil {
-			into[entry[:i]] = metric.Values{}
+			into[entry[:i]] = trial.Values{}
 		}
 		into[entry[:i]][c.tag] = v * c.factor
 	}

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
+	"triton/analyzer/trial"
 )
 
 // fakeMode is the environment variable that makes the test binary perf_analyzer.
@@ -109,7 +109,7 @@ func TestRun(t *testing.T) {
 			for _, o := range out {
 				if c.err == "" {
 					require.NoError(t, o.Err)
-					assert.InDelta(t, 3425.12, o.Values[metric.Throughput], 0)
+					assert.InDelta(t, 3425.12, o.Values[trial.Throughput], 0)
 					continue
 				}
 				require.ErrorContains(t, o.Err, c.err)
@@ -192,23 +192,23 @@ func TestReadCSV(t *testing.T) {
 	f, err := readCSV(strings.NewReader(fmt.Sprintf(level,
 		"GPU-1:0.5;MIG-a:b:0.25;,GPU-1:100.5;,GPU-1:2000000000;MIG-a:b:1000000;,GPU-1:8000000000;")))
 	require.NoError(t, err)
-	want := metric.Values{
-		metric.Throughput: 3425.12, metric.LatencyAvg: 0.289, metric.LatencyP90: 0.31, metric.LatencyP95: 0.325, metric.LatencyP99: 0.376,
-		metric.ClientSendRecv: 0.002, metric.ClientWait: 0.279,
-		metric.ServerQueue: 0.029, metric.ServerInput: 0.009, metric.ServerInfer: 0.058, metric.ServerOutput: 0.069,
+	want := trial.Values{
+		trial.Throughput: 3425.12, trial.LatencyAvg: 0.289, trial.LatencyP90: 0.31, trial.LatencyP95: 0.325, trial.LatencyP99: 0.376,
+		trial.ClientSendRecv: 0.002, trial.ClientWait: 0.279,
+		trial.ServerQueue: 0.029, trial.ServerInput: 0.009, trial.ServerInfer: 0.058, trial.ServerOutput: 0.069,
 	}
 	assert.InDeltaMapValues(t, want, f.Values, 1e-9)
-	assert.Equal(t, map[string]metric.Values{
+	assert.Equal(t, map[string]trial.Values{
 		"GPU-1": {
-			metric.GPUUtilization: 50, metric.GPUPower: 100.5, metric.GPUUsedMemory: 2000, metric.GPUTotalMemory: 8000, metric.GPUFreeMemory: 6000,
+			trial.GPUUtilization: 50, trial.GPUPower: 100.5, trial.GPUUsedMemory: 2000, trial.GPUTotalMemory: 8000, trial.GPUFreeMemory: 6000,
 		},
-		"MIG-a:b": {metric.GPUUtilization: 25, metric.GPUUsedMemory: 1},
+		"MIG-a:b": {trial.GPUUtilization: 25, trial.GPUUsedMemory: 1},
 	}, f.GPUs)
 
 	http := strings.Replace(fmt.Sprintf(level, ",,,"), "request/response", "send/recv", 1)
 	f, err = readCSV(strings.NewReader(http))
 	require.NoError(t, err)
-	assert.InDelta(t, 0.002, f.Values[metric.ClientSendRecv], 1e-9)
+	assert.InDelta(t, 0.002, f.Values[trial.ClientSendRecv], 1e-9)
 	assert.Empty(t, f.GPUs)
 
 	for text, want := range map[string]string{

@@ -17,7 +17,7 @@ type document struct {
 	x, y, scale float64
 }
 
-// PDF draws a chart on the current page, with its upper left corner at x and y, and returns its
+// drawPDF draws a chart on the current page, with its upper left corner at x and y, and returns its
 // height. The unit of the file must be the point; addFonts has been called.
 func drawPDF(f *fpdf.Fpdf, c Chart, x, y, width float64) float64 {
 	w, h := c.size()

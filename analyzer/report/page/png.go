@@ -33,7 +33,7 @@ const (
 	cubeTo
 )
 
-// PNG writes a chart as an image on light ground. A unit of the drawing becomes scale pixels.
+// WritePNG writes a chart as an image on light ground. A unit of the drawing becomes scale pixels.
 func WritePNG(w io.Writer, c Chart, scale float64) error {
 	width, height := c.size()
 	p := &pixels{image.NewRGBA(image.Rect(0, 0, int(math.Ceil(width*scale)), int(math.Ceil(height*scale)))), scale, nil}

@@ -18,7 +18,7 @@ var chartStyle string
 // svg is a canvas that writes SVG elements.
 type svg struct{ strings.Builder }
 
-// SVG writes a chart as a file of its own.
+// WriteSVG writes a chart as a file of its own.
 func WriteSVG(w io.Writer, c Chart) error {
 	_, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+drawSVG(c, "<style>"+chartStyle+"</style>\n", "plot")+"\n")
 	return err

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 	perfcmd "triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
@@ -94,23 +93,23 @@ func cause(err error) error {
 }
 
 func figures(l *perf.Level) load.Figures {
-	v := metric.Values{
-		metric.Throughput:     l.Throughput,
-		metric.LatencyAvg:     ms(l.AvgLatency),
-		metric.LatencyP90:     ms(l.Latency(90)),
-		metric.LatencyP95:     ms(l.Latency(95)),
-		metric.LatencyP99:     ms(l.Latency(99)),
-		metric.ClientSendRecv: ms(l.Client.Send + l.Client.Receive),
-		metric.ClientWait:     ms(l.Client.Request - l.Client.Send - l.Client.Receive),
+	v := trial.Values{
+		trial.Throughput:     l.Throughput,
+		trial.LatencyAvg:     ms(l.AvgLatency),
+		trial.LatencyP90:     ms(l.Latency(90)),
+		trial.LatencyP95:     ms(l.Latency(95)),
+		trial.LatencyP99:     ms(l.Latency(99)),
+		trial.ClientSendRecv: ms(l.Client.Send + l.Client.Receive),
+		trial.ClientWait:     ms(l.Client.Request - l.Client.Send - l.Client.Receive),
 	}
 	if l.Server != nil {
 		addServer(v, l.Server)
 	}
-	f := load.Figures{Values: v, Requests: l.Requests, Stable: l.Stable, Confidence: map[metric.Tag]trial.Interval{}}
-	addInterval(f.Confidence, metric.Throughput, l.ThroughputInterval, 1)
-	addInterval(f.Confidence, metric.LatencyAvg, l.AvgInterval, float64(time.Millisecond))
+	f := load.Figures{Values: v, Requests: l.Requests, Stable: l.Stable, Confidence: map[trial.Metric]trial.Interval{}}
+	addInterval(f.Confidence, trial.Throughput, l.ThroughputInterval, 1)
+	addInterval(f.Confidence, trial.LatencyAvg, l.AvgInterval, float64(time.Millisecond))
 	for _, p := range l.Percentiles {
-		tag := metric.Tag("perf_latency_p" + strconv.FormatFloat(p.P, 'g', -1, 64))
+		tag := trial.Metric("perf_latency_p" + strconv.FormatFloat(p.P, 'g', -1, 64))
 		if _, known := v[tag]; known {
 			addInterval(f.Confidence, tag, p.Interval, float64(time.Millisecond))
 		}
@@ -121,7 +120,7 @@ func figures(l *perf.Level) load.Figures {
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // addInterval adds an interval that is known.
-func addInterval(to map[metric.Tag]trial.Interval, tag metric.Tag, i perf.Interval, unit float64) {
+func addInterval(to map[trial.Metric]trial.Interval, tag trial.Metric, i perf.Interval, unit float64) {
 	const unknown = 1e300 // also infinity, which JSON cannot express
 	if i != (perf.Interval{}) && i.High < unknown {
 		to[tag] = trial.Interval{Low: i.Low / unit, High: i.High / unit}
@@ -130,15 +129,15 @@ func addInterval(to map[metric.Tag]trial.Interval, tag metric.Tag, i perf.Interv
 
 // addServer adds the server's own times, means of a request. Those of an ensemble are the sums over
 // its models.
-func addServer(v metric.Values, s *perf.ServerStats) {
+func addServer(v trial.Values, s *perf.ServerStats) {
 	if s.Ensemble && len(s.Composing) > 0 {
 		for i := range s.Composing {
 			addServer(v, &s.Composing[i])
 		}
 		return
 	}
-	for tag, d := range map[metric.Tag]perf.Duration{
-		metric.ServerQueue: s.Queue, metric.ServerInput: s.ComputeInput, metric.ServerInfer: s.ComputeInfer, metric.ServerOutput: s.ComputeOutput,
+	for tag, d := range map[trial.Metric]perf.Duration{
+		trial.ServerQueue: s.Queue, trial.ServerInput: s.ComputeInput, trial.ServerInfer: s.ComputeInfer, trial.ServerOutput: s.ComputeOutput,
 	} {
 		if d.Count > 0 {
 			v[tag] += float64(d.Ns) / float64(d.Count) / float64(time.Millisecond)
@@ -147,7 +146,7 @@ func addServer(v metric.Values, s *perf.ServerStats) {
 }
 
 // addTokens adds the metrics of a language model, in milliseconds and tokens per second.
-func addTokens(v metric.Values, m *llm.Metrics) {
+func addTokens(v trial.Values, m *llm.Metrics) {
 	if m == nil {
 		return
 	}
@@ -157,15 +156,15 @@ func addTokens(v metric.Values, m *llm.Metrics) {
 		}
 		s := &d.Values
 		for suffix, x := range map[string]float64{"avg": s.Mean, "min": s.Min, "max": s.Max} {
-			v[metric.Tag(d.Name+"_"+suffix)] = x
+			v[trial.Metric(d.Name+"_"+suffix)] = x
 		}
 		for _, p := range []float64{25, 50, 75, 90, 95, 99} {
-			v[metric.Tag(d.Name+"_p"+strconv.FormatFloat(p, 'g', -1, 64))] = s.Of(p)
+			v[trial.Metric(d.Name+"_p"+strconv.FormatFloat(p, 'g', -1, 64))] = s.Of(p)
 		}
 	}
 	for _, t := range m.Totals {
-		if strings.EqualFold(t.Name, string(metric.OutputThroughput)) {
-			v[metric.OutputThroughput] = t.Value
+		if strings.EqualFold(t.Name, string(trial.OutputThroughput)) {
+			v[trial.OutputThroughput] = t.Value
 		}
 	}
 }

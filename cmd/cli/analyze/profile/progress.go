@@ -8,10 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"triton/analyzer/checkpoint"
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
-	"triton/analyzer/ranking"
 	"triton/analyzer/trial"
 	"triton/pkg/ui"
 )
@@ -42,7 +39,7 @@ type state struct {
 	started time.Time
 	trials  int
 	failed  int
-	scorer  ranking.Scorer
+	scorer  trial.Scorer
 	best    *trial.Result
 	history []float64 // throughputs
 }
@@ -100,7 +97,7 @@ func (p *progress) observe(e profile.Event) {
 	case profile.Searching:
 		p.mu.Lock()
 		p.mu.subject, p.mu.best, p.mu.trials, p.mu.failed, p.mu.history = e.Subject.Name(), nil, 0, 0, nil
-		p.mu.scorer = ranking.New(goals(e.Subject)...)
+		p.mu.scorer = trial.NewScorer(goals(e.Subject)...)
 		p.mu.Unlock()
 		p.print("Searching for the best configuration of " + e.Subject.Name())
 	case profile.Measuring:
@@ -169,7 +166,7 @@ func (p *progress) searched(r *profile.ModelReport) string {
 func throughput(m *trial.Measurement) float64 {
 	var sum float64
 	for _, v := range m.Members {
-		sum += v[metric.Throughput]
+		sum += v[trial.Throughput]
 	}
 	return sum
 }
@@ -177,14 +174,14 @@ func throughput(m *trial.Measurement) float64 {
 func figuresOf(m *trial.Measurement) string {
 	var latency float64
 	for _, v := range m.Members {
-		latency = max(latency, v[metric.LatencyP99])
+		latency = max(latency, v[trial.LatencyP99])
 	}
 	return fmt.Sprintf("%.1f infer/sec, p99 %s", throughput(m), ui.Duration(time.Duration(latency*float64(time.Millisecond))))
 }
 
 // describe returns the variants and the load of a trial.
 func describe(c trial.Config) string {
-	text := checkpoint.VariantsName(c)
+	text := profile.VariantsName(c)
 	for _, m := range c.Members {
 		text += ", batch " + strconv.Itoa(m.Load.Batch)
 		switch {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"triton/analyzer/profile"
-	"triton/analyzer/ranking"
 	"triton/analyzer/settings"
+	"triton/analyzer/trial"
 	"triton/cmd/cli/devices"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
@@ -121,7 +121,7 @@ func recorded(p process.Process, o *settings.Profile, progress *progress) error 
 // satisfied reports whether every model has a trial that satisfies its constraints.
 func satisfied(r *profile.Report) bool {
 	for _, m := range r.Models {
-		scorer, found := ranking.New(m.Goals()...), false
+		scorer, found := trial.NewScorer(m.Goals()...), false
 		for _, t := range m.Results {
 			found = found || t.Measurement != nil && scorer.Passes(t.Measurement)
 		}

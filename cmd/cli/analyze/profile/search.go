@@ -4,9 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
-	"triton/analyzer/ranking"
 	"triton/analyzer/search"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
@@ -16,7 +14,7 @@ import (
 // newSearch returns the search that the options ask for. notice receives its log lines.
 func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (profile.Search, error) {
 	return func(s profile.Subject) (profile.Search, error) {
-		scorer := ranking.New(goals(s)...)
+		scorer := trial.NewScorer(goals(s)...)
 		soft := func(r settings.Range, keys string) search.Range {
 			return search.Range{Min: r.Min, Max: r.Max, Soft: !o.IsSet("run_config_search_min_"+keys) && !o.IsSet("run_config_search_max_"+keys)}
 		}
@@ -64,8 +62,8 @@ func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (
 }
 
 // goals returns the goals of the models of a search.
-func goals(s profile.Subject) []metric.Goal {
-	all := make([]metric.Goal, len(s.Models))
+func goals(s profile.Subject) []trial.Goal {
+	all := make([]trial.Goal, len(s.Models))
 	for i, m := range s.Models {
 		all[i] = m.Goal
 	}

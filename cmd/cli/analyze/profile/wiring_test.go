@@ -12,11 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/metric"
 	"triton/analyzer/profile"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 	perfcmd "triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
 	"triton/perf"
@@ -41,15 +39,15 @@ func TestOutcome(t *testing.T) {
 		Totals:     []llm.Total{{Name: "output_token_throughput", Value: 80}},
 	}}, false)
 	require.NoError(t, o.Err)
-	want := metric.Values{
-		metric.Throughput: 50, metric.LatencyAvg: 2, metric.LatencyP99: 4, metric.ClientSendRecv: 0.4, metric.ClientWait: 1.6,
-		metric.ServerQueue: 3, metric.ServerInfer: 0.5, "time_to_first_token_avg": 7, metric.OutputThroughput: 80,
+	want := trial.Values{
+		trial.Throughput: 50, trial.LatencyAvg: 2, trial.LatencyP99: 4, trial.ClientSendRecv: 0.4, trial.ClientWait: 1.6,
+		trial.ServerQueue: 3, trial.ServerInfer: 0.5, "time_to_first_token_avg": 7, trial.OutputThroughput: 80,
 	}
 	for tag, want := range want {
 		assert.InDelta(t, want, o.Values[tag], 1e-9, tag)
 	}
-	assert.NotContains(t, o.Values, metric.ServerInput, "what was not measured is absent")
-	assert.Equal(t, map[metric.Tag]trial.Interval{metric.Throughput: {Low: 49, High: 51}}, o.Confidence, "open intervals are not known")
+	assert.NotContains(t, o.Values, trial.ServerInput, "what was not measured is absent")
+	assert.Equal(t, map[trial.Metric]trial.Interval{trial.Throughput: {Low: 49, High: 51}}, o.Confidence, "open intervals are not known")
 	assert.Equal(t, 100, o.Requests)
 	assert.True(t, o.Stable)
 
@@ -185,7 +183,7 @@ func TestBuckets(t *testing.T) {
 	a, why := bucketAxis(m)
 	require.Empty(t, why)
 	require.Len(t, a.Values, 4)
-	c, err := variant.Apply(m.Config, a.Values[2])
+	c, err := a.Values[2].Apply(m.Config)
 	require.NoError(t, err)
 	assert.Equal(t, "64, 256", c.GetParameters()["length_buckets"].GetStringValue())
 	assert.Equal(t, "ids", c.GetParameters()["length_bucket_inputs"].GetStringValue(), "which inputs to pad stays")
@@ -257,7 +255,7 @@ func TestProgress(t *testing.T) {
 	p.observe(profile.Searching{Subject: profile.Subject{Models: []profile.Model{{Model: settings.Model{Name: "m"}}}}})
 	config := trial.Config{Members: []trial.Member{{Variant: trial.Variant{Model: "m", Name: "m_config_0"}, Load: trial.Load{Batch: 1, RequestRate: 9}}}}
 	result := func(throughput float64) trial.Result {
-		return trial.Result{Config: config, Measurement: &trial.Measurement{Members: []metric.Values{{metric.Throughput: throughput, metric.LatencyP99: 2}}}}
+		return trial.Result{Config: config, Measurement: &trial.Measurement{Members: []trial.Values{{trial.Throughput: throughput, trial.LatencyP99: 2}}}}
 	}
 	p.observe(profile.Measuring{Config: config})
 	p.observe(profile.Measured{Result: result(100)})

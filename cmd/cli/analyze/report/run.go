@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"triton/analyzer/checkpoint"
 	"triton/analyzer/profile"
 	"triton/analyzer/report"
 	"triton/analyzer/settings"
@@ -16,7 +15,7 @@ func run(_ context.Context, p process.Process, o *settings.Report) error {
 	for _, text := range o.Notices {
 		fmt.Fprintln(p.Stderr, "WARNING: "+text)
 	}
-	state, _, _, err := checkpoint.Directory(o.CheckpointDirectory).Latest()
+	state, _, _, err := profile.CheckpointDirectory(o.CheckpointDirectory).Latest()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package variant
+package profile
 
 import (
 	"encoding/json"
@@ -22,44 +22,6 @@ func parse(t *testing.T, text string) *inferencepb.ModelConfig {
 	return c.ModelConfig
 }
 
-func TestApply(t *testing.T) {
-	t.Parallel()
-	const base = `name: "m" max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 100 }
-instance_group { count: 1 kind: KIND_CPU } parameters { key: "a" value { string_value: "1" } }
-input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] }`
-	for name, c := range map[string]struct {
-		patch trial.Patch
-		want  string
-	}{
-		"nothing": {nil, base},
-		"replace": {trial.Patch{"max_batch_size": 16}, `name: "m" max_batch_size: 16 dynamic_batching { max_queue_delay_microseconds: 100 }
-instance_group { count: 1 kind: KIND_CPU } parameters { key: "a" value { string_value: "1" } }
-input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] }`},
-		"lists are replaced, messages and maps merged": {trial.Patch{
-			"instance_group":   []any{map[string]any{"count": 3, "kind": "KIND_GPU"}},
-			"dynamic_batching": map[string]any{"preferred_batch_size": []int{2, 4}},
-			"parameters":       map[string]any{"b": map[string]any{"string_value": "2"}},
-		}, `name: "m" max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 100 preferred_batch_size: [ 2, 4 ] }
-instance_group { count: 3 kind: KIND_GPU }
-parameters { key: "a" value { string_value: "1" } } parameters { key: "b" value { string_value: "2" } }
-input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] }`},
-		"remove": {trial.Patch{"dynamic_batching": nil, "instance_group": nil}, `name: "m" max_batch_size: 4
-parameters { key: "a" value { string_value: "1" } } input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] }`},
-		"new message": {trial.Patch{"response_cache": map[string]any{"enable": true}}, base + ` response_cache { enable: true }`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			from := parse(t, base)
-			got, err := Apply(from, c.patch)
-			require.NoError(t, err)
-			assert.True(t, proto.Equal(parse(t, c.want), got), "%v", got)
-			assert.True(t, proto.Equal(parse(t, base), from), "the base is not changed")
-		})
-	}
-	_, err := Apply(parse(t, base), trial.Patch{"max_batch": 2})
-	require.ErrorContains(t, err, `model "m": the configuration with the changes of the search: `)
-	require.ErrorContains(t, err, "max_batch")
-}
-
 // A minimal file is completed, so that the search can batch its model; what the user wrote stays, and
 // what depends on the machine stays open.
 func TestComplete(t *testing.T) {
@@ -77,14 +39,14 @@ input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } output { name: "y" data_typ
 input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 3 ] }`,
 		},
 	} {
-		got := Complete(parse(t, c.written), served)
+		got := completeConfig(parse(t, c.written), served)
 		assert.True(t, proto.Equal(parse(t, c.want), got), "%s: %v", name, got)
 	}
 }
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	n := NewNames()
+	n := NewVariantNames()
 	m, o := parse(t, `name: "m" max_batch_size: 4`), parse(t, `name: "o"`)
 	name := func(c *inferencepb.ModelConfig, p trial.Patch, composing ...trial.Variant) string {
 		v, err := n.Variant(c, p, composing)
@@ -99,23 +61,23 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "m_config_0", name(m, trial.Patch{"max_batch_size": int64(8)}), "the same configuration")
 	assert.Equal(t, "m_config_2", name(m, trial.Patch{"max_batch_size": 4}), "only a variant without changes is the default")
 
-	// Names survive a checkpoint.
+	// VariantNames survive a checkpoint.
 	text, err := json.MarshalIndent(n, "", "  ")
 	require.NoError(t, err)
 	n = nil
 	require.NoError(t, json.Unmarshal(text, &n))
 	assert.Equal(t, "m_config_1", name(m, trial.Patch{"max_batch_size": 16}))
 	assert.Equal(t, "m_config_3", name(m, trial.Patch{"max_batch_size": 32}))
-	assert.Equal(t, "m", ModelOf("m_config_3"))
-	assert.Equal(t, "m", ModelOf("m_config_default"))
-	assert.Equal(t, "my_config_model", ModelOf("my_config_model_config_0"), "the model's own name may have the word")
-	assert.Equal(t, "m", ModelOf("m"))
+	assert.Equal(t, "m", modelOf("m_config_3"))
+	assert.Equal(t, "m", modelOf("m_config_default"))
+	assert.Equal(t, "my_config_model", modelOf("my_config_model_config_0"), "the model's own name may have the word")
+	assert.Equal(t, "m", modelOf("m"))
 }
 
-// Ensembles with different variants are different, also if one of these is a default variant.
+// TestNamesOfEnsembles with different variants are different, also if one of these is a default variant.
 func TestNamesOfEnsembles(t *testing.T) {
 	t.Parallel()
-	n := NewNames()
+	n := NewVariantNames()
 	e := parse(t, `name: "e" platform: "ensemble" ensemble_scheduling { step { model_name: "a" model_version: -1 } }`)
 	variant := func(model string, p trial.Patch) trial.Variant {
 		v, err := n.Variant(parse(t, `name: "`+model+`"`), p, nil)
@@ -137,7 +99,7 @@ func TestNamesOfEnsembles(t *testing.T) {
 
 func TestCPUOnly(t *testing.T) {
 	t.Parallel()
-	n := NewNames()
+	n := NewVariantNames()
 	for config, want := range map[string]bool{
 		`name: "m"`: false,
 		`name: "m" instance_group { kind: KIND_CPU }`:                                   true,
@@ -163,9 +125,9 @@ func source(t *testing.T) string {
 func TestRepository(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {
-		r := Repository{Dir: filepath.Join(t.TempDir(), "out"), Source: source(t), OwnNames: own}
+		r := variantRepository{Dir: filepath.Join(t.TempDir(), "out"), Source: source(t), OwnNames: own}
 		require.NoError(t, r.Create(false))
-		n := NewNames()
+		n := NewVariantNames()
 		base := parse(t, `name: "m" max_batch_size: 4`)
 		for _, p := range []trial.Patch{nil, {"max_batch_size": 8}, {"max_batch_size": 16}, {"max_batch_size": 8}} {
 			v, err := n.Variant(base, p, nil)
@@ -209,9 +171,9 @@ func TestRepository(t *testing.T) {
 
 func TestRepositoryWithoutSource(t *testing.T) {
 	t.Parallel()
-	r := Repository{Dir: t.TempDir() + "/out"}
+	r := variantRepository{Dir: t.TempDir() + "/out"}
 	require.NoError(t, r.Create(false))
-	v, err := NewNames().Variant(parse(t, `name: "m"`), nil, nil)
+	v, err := NewVariantNames().Variant(parse(t, `name: "m"`), nil, nil)
 	require.NoError(t, err)
 	require.NoError(t, r.Add(v))
 	entries, err := os.ReadDir(filepath.Join(r.Dir, "m_config_default"))
@@ -223,7 +185,7 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "old"), nil, 0o600))
-	r := Repository{Dir: dir, Source: source(t)}
+	r := variantRepository{Dir: dir, Source: source(t)}
 	require.EqualError(t, r.Create(false), `Path "`+dir+`" already exists. Please set or modify "--output-model-repository-path" flag or remove this directory. `+
 		`You can also allow overriding of the output directory using the "--override-output-model-repository" flag.`)
 	require.NoError(t, r.Create(true))
@@ -233,7 +195,7 @@ func TestCreate(t *testing.T) {
 
 	// An override never removes the user's models.
 	for _, out := range []string{r.Source, filepath.Dir(r.Source)} {
-		bad := Repository{Dir: out, Source: r.Source}
+		bad := variantRepository{Dir: out, Source: r.Source}
 		require.ErrorContains(t, bad.Create(true), "is not replaced, because the model repository is in it")
 	}
 	require.FileExists(t, filepath.Join(r.Source, "m", "config.pbtxt"))

@@ -1,4 +1,4 @@
-package checkpoint
+package profile
 
 import (
 	"encoding/json"
@@ -8,27 +8,25 @@ import (
 	"time"
 
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 )
 
-// file is the form of a checkpoint. Keys that Model Analyzer does not have begin with "_triton".
-type file struct {
+// checkpointFile is the form of a checkpoint. Keys that Model Analyzer does not have begin with "_triton".
+type checkpointFile struct {
 	Results struct {
 		Models map[string]map[string]variantEntry `json:"_results"`
 	} `json:"ResultManager.results"`
-	ServerOnly map[string][]record `json:"ResultManager.server_only_data"`
-	GPUs       map[string]GPU      `json:"MetricsManager.gpus"`
-	Names      *variant.Names      `json:"ModelManager.model_variant_name_manager"`
-	Seed       uint64              `json:"OptunaRunConfigGenerator.seed,omitempty"`
-	Tool       string              `json:"_triton.tool,omitempty"`
+	ServerOnly map[string][]metricRecord `json:"ResultManager.server_only_data"`
+	GPUs       map[string]GPU            `json:"MetricsManager.gpus"`
+	Names      *VariantNames             `json:"ModelManager.model_variant_name_manager"`
+	Seed       uint64                    `json:"OptunaRunConfigGenerator.seed,omitempty"`
+	Tool       string                    `json:"_triton.tool,omitempty"`
 }
 
 // variantEntry is a pair: the configuration, and its measurements by representation.
 type variantEntry struct {
 	config       runConfig
-	measurements map[string]measurement
+	measurements map[string]recordedMeasurement
 }
 
 func (e variantEntry) MarshalJSON() ([]byte, error) {
@@ -68,31 +66,31 @@ type variantConfig struct {
 	Patch   trial.Patch     `json:"_triton_patch,omitempty"`
 }
 
-type measurement struct {
-	Name    string               `json:"_model_variants_name"`
-	GPUs    map[string][]record  `json:"_gpu_data"`
-	Members []memberMeasurements `json:"_model_config_measurements"`
-	Own     *own                 `json:"_triton,omitempty"`
+type recordedMeasurement struct {
+	Name    string                    `json:"_model_variants_name"`
+	GPUs    map[string][]metricRecord `json:"_gpu_data"`
+	Members []memberMeasurements      `json:"_model_config_measurements"`
+	Own     *ownFields                `json:"_triton,omitempty"`
 }
 
 type memberMeasurements struct {
 	Model  string         `json:"_model_config_name"`
 	Params map[string]any `json:"_model_specific_pa_params"`
-	Values []record       `json:"_non_gpu_data"`
+	Values []metricRecord `json:"_non_gpu_data"`
 }
 
-// own is what Model Analyzer does not keep.
-type own struct {
-	Order      int                           `json:"order"`
-	Requests   []int                         `json:"requests,omitempty"`
-	Stable     bool                          `json:"stable"`
-	Confidence map[metric.Tag]trial.Interval `json:"confidence,omitempty"`
-	Duration   time.Duration                 `json:"duration,omitempty"`
+// ownFields is what Model Analyzer does not keep.
+type ownFields struct {
+	Order      int                             `json:"order"`
+	Requests   []int                           `json:"requests,omitempty"`
+	Stable     bool                            `json:"stable"`
+	Confidence map[trial.Metric]trial.Interval `json:"confidence,omitempty"`
+	Duration   time.Duration                   `json:"duration,omitempty"`
 }
 
-// record is a pair of a metric and its value.
-type record struct {
-	tag   metric.Tag
+// metricRecord is a pair of a metric and its value.
+type metricRecord struct {
+	tag   trial.Metric
 	value float64
 	gpu   string
 }
@@ -105,11 +103,11 @@ type recordValue struct {
 	Device string `json:"_device,omitempty"`
 }
 
-func (r record) MarshalJSON() ([]byte, error) {
+func (r metricRecord) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{r.tag, recordValue{Value: r.value, GPU: r.gpu, Device: r.gpu}})
 }
 
-func (r *record) UnmarshalJSON(text []byte) error {
+func (r *metricRecord) UnmarshalJSON(text []byte) error {
 	var pair []json.RawMessage
 	if err := json.Unmarshal(text, &pair); err != nil {
 		return err
@@ -123,37 +121,37 @@ func (r *record) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-func records(v metric.Values, gpu string) []record {
-	all := make([]record, 0, len(v))
+func metricRecords(v trial.Values, gpu string) []metricRecord {
+	all := make([]metricRecord, 0, len(v))
 	for _, tag := range slices.Sorted(maps.Keys(v)) {
-		all = append(all, record{tag, v[tag], gpu})
+		all = append(all, metricRecord{tag, v[tag], gpu})
 	}
 	return all
 }
 
-func values(all []record) metric.Values {
-	v := make(metric.Values, len(all))
+func valuesOf(all []metricRecord) trial.Values {
+	v := make(trial.Values, len(all))
 	for _, r := range all {
 		v[r.tag] = r.value
 	}
 	return v
 }
 
-func recordsByGPU(all map[string]metric.Values) map[string][]record {
-	out := make(map[string][]record, len(all))
+func recordsByGPU(all map[string]trial.Values) map[string][]metricRecord {
+	out := make(map[string][]metricRecord, len(all))
 	for id, v := range all {
-		out[id] = records(v, id)
+		out[id] = metricRecords(v, id)
 	}
 	return out
 }
 
-func valuesByGPU(all map[string][]record) map[string]metric.Values {
+func valuesByGPU(all map[string][]metricRecord) map[string]trial.Values {
 	if len(all) == 0 {
 		return nil
 	}
-	out := make(map[string]metric.Values, len(all))
+	out := make(map[string]trial.Values, len(all))
 	for id, r := range all {
-		out[id] = values(r)
+		out[id] = valuesOf(r)
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package profile
 
 import (
 	"cmp"
@@ -10,13 +10,12 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 	"triton/pkg/inferencepb"
 )
 
 // MarshalJSON writes Model Analyzer's form.
-func (s *State) MarshalJSON() ([]byte, error) {
-	f := file{ServerOnly: recordsByGPU(s.ServerOnly), GPUs: s.GPUs, Names: s.Names, Seed: s.Seed, Tool: s.Tool}
+func (s *Checkpoint) MarshalJSON() ([]byte, error) {
+	f := checkpointFile{ServerOnly: recordsByGPU(s.ServerOnly), GPUs: s.GPUs, Names: s.Names, Seed: s.Seed, Tool: s.Tool}
 	if f.GPUs == nil {
 		f.GPUs = map[string]GPU{}
 	}
@@ -25,7 +24,7 @@ func (s *State) MarshalJSON() ([]byte, error) {
 		if t.Result.Measurement == nil {
 			continue
 		}
-		models, key := ModelsName(t.Result.Config), VariantsName(t.Result.Config)
+		models, key := modelsName(t.Result.Config), VariantsName(t.Result.Config)
 		if f.Results.Models[models] == nil {
 			f.Results.Models[models] = map[string]variantEntry{}
 		}
@@ -35,16 +34,16 @@ func (s *State) MarshalJSON() ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			entry = variantEntry{config, map[string]measurement{}}
+			entry = variantEntry{config, map[string]recordedMeasurement{}}
 			f.Results.Models[models][key] = entry
 		}
-		entry.measurements[t.Key] = newMeasurement(t, order)
+		entry.measurements[t.Key] = newRecordedMeasurement(t, order)
 	}
 	return json.Marshal(f)
 }
 
-// ModelsName returns the names of the profiled models of a trial, joined by commas.
-func ModelsName(c trial.Config) string {
+// modelsName returns the names of the profiled models of a trial, joined by commas.
+func modelsName(c trial.Config) string {
 	names := make([]string, len(c.Members))
 	for i, m := range c.Members {
 		names[i] = m.Model
@@ -69,7 +68,7 @@ func VariantsName(c trial.Config) string {
 	return name
 }
 
-func newRunConfig(t Trial) (runConfig, error) {
+func newRunConfig(t RecordedTrial) (runConfig, error) {
 	c := runConfig{Environment: map[string]string{}}
 	for i, m := range t.Result.Config.Members {
 		v, err := newVariantConfig(m.Variant)
@@ -97,21 +96,21 @@ func newVariantConfig(v trial.Variant) (variantConfig, error) {
 	return variantConfig{text, v.Name, v.CPUOnly, v.Patch}, err
 }
 
-func newMeasurement(t Trial, order int) measurement {
+func newRecordedMeasurement(t RecordedTrial, order int) recordedMeasurement {
 	m := t.Result.Measurement
-	out := measurement{
+	out := recordedMeasurement{
 		Name: VariantsName(t.Result.Config), GPUs: recordsByGPU(m.GPUs),
 	}
 	if !t.Foreign {
-		out.Own = &own{order, m.Requests, m.Stable, m.Confidence, m.Duration}
+		out.Own = &ownFields{order, m.Requests, m.Stable, m.Confidence, m.Duration}
 	}
 	for i, member := range t.Result.Config.Members {
-		out.Members = append(out.Members, memberMeasurements{member.Model, params(member.Load), records(m.Members[i], "")})
+		out.Members = append(out.Members, memberMeasurements{member.Model, loadParams(member.Load), metricRecords(m.Members[i], "")})
 	}
 	return out
 }
 
-func params(l trial.Load) map[string]any {
+func loadParams(l trial.Load) map[string]any {
 	p := map[string]any{"batch-size": l.Batch, "concurrency-range": nil, "request-rate-range": nil, "request-intervals": nil}
 	switch {
 	case l.Concurrency > 0:
@@ -124,7 +123,7 @@ func params(l trial.Load) map[string]any {
 	return p
 }
 
-func readLoad(p map[string]any) trial.Load {
+func loadOfParams(p map[string]any) trial.Load {
 	number := func(key string) int {
 		switch v := p[key].(type) {
 		case float64:
@@ -142,17 +141,17 @@ func readLoad(p map[string]any) trial.Load {
 }
 
 // UnmarshalJSON reads Model Analyzer's form.
-func (s *State) UnmarshalJSON(text []byte) error {
-	var f file
+func (s *Checkpoint) UnmarshalJSON(text []byte) error {
+	var f checkpointFile
 	if err := json.Unmarshal(text, &f); err != nil {
 		return err
 	}
-	*s = State{Names: f.Names, ServerOnly: valuesByGPU(f.ServerOnly), GPUs: f.GPUs, Seed: f.Seed, Tool: f.Tool}
+	*s = Checkpoint{Names: f.Names, ServerOnly: valuesByGPU(f.ServerOnly), GPUs: f.GPUs, Seed: f.Seed, Tool: f.Tool}
 	if s.Names == nil {
-		s.Names = variant.NewNames()
+		s.Names = NewVariantNames()
 	}
 	type ordered struct {
-		Trial
+		RecordedTrial
 		order int
 	}
 	var all []ordered
@@ -176,16 +175,16 @@ func (s *State) UnmarshalJSON(text []byte) error {
 		return cmp.Or(all[i].order-all[j].order, strings.Compare(all[i].Key, all[j].Key)) < 0
 	})
 	for _, o := range all {
-		s.Trials = append(s.Trials, o.Trial)
+		s.Trials = append(s.Trials, o.RecordedTrial)
 	}
 	return nil
 }
 
-func readTrial(c runConfig, m measurement) (Trial, error) {
+func readTrial(c runConfig, m recordedMeasurement) (RecordedTrial, error) {
 	if len(c.Members) != len(m.Members) || len(c.Members) == 0 {
-		return Trial{}, fmt.Errorf("%d configurations for %d models", len(c.Members), len(m.Members))
+		return RecordedTrial{}, fmt.Errorf("%d configurations for %d models", len(c.Members), len(m.Members))
 	}
-	var t Trial
+	var t RecordedTrial
 	out := &trial.Measurement{GPUs: valuesByGPU(m.GPUs), Stable: true}
 	if m.Own != nil {
 		out.Requests, out.Stable, out.Confidence, out.Duration = m.Own.Requests, m.Own.Stable, m.Own.Confidence, m.Own.Duration
@@ -193,19 +192,19 @@ func readTrial(c runConfig, m measurement) (Trial, error) {
 	for i, config := range c.Members {
 		v, err := readVariant(config.Model, config.Variant)
 		if err != nil {
-			return Trial{}, err
+			return RecordedTrial{}, err
 		}
-		member := trial.Member{Variant: v, Load: readLoad(m.Members[i].Params)}
+		member := trial.Member{Variant: v, Load: loadOfParams(m.Members[i].Params)}
 		for _, composing := range config.Composing {
-			v, err := readVariant(variant.ModelOf(composing.Name), composing)
+			v, err := readVariant(modelOf(composing.Name), composing)
 			if err != nil {
-				return Trial{}, err
+				return RecordedTrial{}, err
 			}
 			member.Composing = append(member.Composing, v)
 		}
 		t.Result.Config.Members = append(t.Result.Config.Members, member)
 		t.Options = append(t.Options, config.Options)
-		out.Members = append(out.Members, values(m.Members[i].Values))
+		out.Members = append(out.Members, valuesOf(m.Members[i].Values))
 	}
 	t.Result.Measurement = out
 	return t, nil

@@ -1,4 +1,4 @@
-package metric
+package trial
 
 import (
 	"testing"
@@ -8,16 +8,16 @@ import (
 )
 
 func TestFind(t *testing.T) {
-	for tag, want := range map[Tag]string{
+	for tag, want := range map[Metric]string{
 		Throughput:                "Throughput (infer/sec)",
 		"perf_latency":            "p99 Latency (ms)",
 		"cpu_free_ram":            "RAM Available (MB)",
 		"time_to_first_token_p50": "p50 Time To First Token (ms)",
 	} {
-		s, err := Find(tag)
+		s, err := FindMetric(tag)
 		require.NoError(t, err)
 		assert.Equal(t, want, s.Header)
 	}
-	_, err := Find("throughput")
+	_, err := FindMetric("throughput")
 	assert.EqualError(t, err, `"throughput" is not a metric`)
 }

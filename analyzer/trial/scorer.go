@@ -1,60 +1,55 @@
-// Package ranking compares the measurements of trials by the goals of their models: scores, gains,
-// violated constraints, and the best variants.
-package ranking
+package trial
 
 import (
 	"maps"
 	"math"
 	"slices"
-
-	"triton/analyzer/metric"
-	"triton/analyzer/trial"
 )
 
 // Scorer compares measurements of the same models. It is safe for use by several goroutines.
 type Scorer struct {
-	models []model
+	models []scoredModel
 }
 
-type model struct {
+type scoredModel struct {
 	weight      float64 // the weights of all models add up to 1
-	objectives  []objective
-	constraints []bound
+	objectives  []scoredObjective
+	constraints []scoredBound
 }
 
-type objective struct {
-	metric.Spec
+type scoredObjective struct {
+	MetricSpec
 	weight float64 // the weights of a model's objectives add up to 1
 }
 
-type bound struct {
-	metric.Spec
-	metric.Constraint
+type scoredBound struct {
+	MetricSpec
+	Constraint
 }
 
-// New returns a scorer for models with these goals, which are in the order of the members of the
+// NewScorer returns a scorer for models with these goals, which are in the order of the members of the
 // trials. A goal without objectives has the default ones. Tags that are no metrics are ignored.
-func New(goals ...metric.Goal) Scorer {
+func NewScorer(goals ...Goal) Scorer {
 	var s Scorer
 	weights := make([]int, len(goals))
 	for i, g := range goals {
 		weights[i] = g.Weight
 	}
-	for i, weight := range metric.Shares(weights) {
+	for i, weight := range WeightShares(weights) {
 		g := goals[i]
 		if len(g.Objectives) == 0 {
-			g.Objectives = metric.DefaultObjectives()
+			g.Objectives = DefaultObjectives()
 		}
-		m := model{weight: weight}
+		m := scoredModel{weight: weight}
 		shares := g.Weights()
 		for j, o := range g.Objectives {
-			if spec, err := metric.Find(o.Tag); err == nil {
-				m.objectives = append(m.objectives, objective{spec, shares[j]})
+			if spec, err := FindMetric(o.Tag); err == nil {
+				m.objectives = append(m.objectives, scoredObjective{spec, shares[j]})
 			}
 		}
 		for _, c := range g.Constraints {
-			if spec, err := metric.Find(c.Tag); err == nil {
-				m.constraints = append(m.constraints, bound{spec, c})
+			if spec, err := FindMetric(c.Tag); err == nil {
+				m.constraints = append(m.constraints, scoredBound{spec, c})
 			}
 		}
 		s.models = append(s.models, m)
@@ -62,17 +57,17 @@ func New(goals ...metric.Goal) Scorer {
 	return s
 }
 
-// Value returns a metric of one member of a measurement. A metric of devices that was not measured
+// MetricOf returns a metric of one member of a measurement. A metric of devices that was not measured
 // for the member is the sum or mean over the devices.
-func Value(m *trial.Measurement, member int, tag metric.Tag) (float64, bool) {
-	spec, err := metric.Find(tag)
+func MetricOf(m *Measurement, member int, tag Metric) (float64, bool) {
+	spec, err := FindMetric(tag)
 	if err != nil {
 		return 0, false
 	}
-	return value(m, member, spec)
+	return metricOf(m, member, spec)
 }
 
-func value(m *trial.Measurement, member int, spec metric.Spec) (float64, bool) {
+func metricOf(m *Measurement, member int, spec MetricSpec) (float64, bool) {
 	if m == nil {
 		return 0, false
 	}
@@ -84,13 +79,13 @@ func value(m *trial.Measurement, member int, spec metric.Spec) (float64, bool) {
 	if !spec.GPU {
 		return 0, false
 	}
-	devices := perGPU(m, spec.Tag)
+	devices := metricPerGPU(m, spec.Tag)
 	return spec.Models.Combine(devices), len(devices) > 0
 }
 
-// perGPU returns a metric of each device that has it, in the order of the UUIDs, so that sums are
+// metricPerGPU returns a metric of each device that has it, in the order of the UUIDs, so that sums are
 // the same each time.
-func perGPU(m *trial.Measurement, tag metric.Tag) []float64 {
+func metricPerGPU(m *Measurement, tag Metric) []float64 {
 	var all []float64
 	for _, uuid := range slices.Sorted(maps.Keys(m.GPUs)) {
 		if v, ok := m.GPUs[uuid][tag]; ok && !math.IsNaN(v) {
@@ -102,28 +97,28 @@ func perGPU(m *trial.Measurement, tag metric.Tag) []float64 {
 
 // Score is positive if a is better than b, negative if it is worse, and 0 if they are equal. Each
 // model adds its weighted differences; what was not measured in one of them loses.
-func (s Scorer) Score(a, b *trial.Measurement) float64 {
-	return s.weigh(a, b, 1, metric.Spec.Difference)
+func (s Scorer) Score(a, b *Measurement) float64 {
+	return s.weigh(a, b, 1, MetricSpec.Difference)
 }
 
 // Gain returns by how many percent a is better than b.
-func (s Scorer) Gain(a, b *trial.Measurement) float64 {
-	return s.weigh(a, b, 100, metric.Spec.Gain)
+func (s Scorer) Gain(a, b *Measurement) float64 {
+	return s.weigh(a, b, 100, MetricSpec.Gain)
 }
 
 // weigh adds up what compare says of all objectives of all models. A metric that only a or only b
 // has makes its model's sum whole or -whole, one that none has makes it 0.
-func (s Scorer) weigh(a, b *trial.Measurement, whole float64, compare func(metric.Spec, float64, float64) float64) float64 {
+func (s Scorer) weigh(a, b *Measurement, whole float64, compare func(MetricSpec, float64, float64) float64) float64 {
 	var sum float64
 	for i, m := range s.models {
 		var ofModel float64
 	objectives:
 		for _, o := range m.objectives {
-			x, inA := value(a, i, o.Spec)
-			y, inB := value(b, i, o.Spec)
+			x, inA := metricOf(a, i, o.MetricSpec)
+			y, inB := metricOf(b, i, o.MetricSpec)
 			switch {
 			case inA && inB:
-				ofModel += o.weight * compare(o.Spec, x, y)
+				ofModel += o.weight * compare(o.MetricSpec, x, y)
 				continue
 			case inA:
 				ofModel = whole
@@ -141,22 +136,22 @@ func (s Scorer) weigh(a, b *trial.Measurement, whole float64, compare func(metri
 
 // Passes reports whether a measurement satisfies the constraints of all models. A metric that was
 // not measured violates none.
-func (s Scorer) Passes(m *trial.Measurement) bool { return s.FailurePercent(m) == 0 }
+func (s Scorer) Passes(m *Measurement) bool { return s.FailurePercent(m) == 0 }
 
 // FailurePercent returns by how many percent a measurement violates its constraints, added up over
 // the violated ones.
-func (s Scorer) FailurePercent(m *trial.Measurement) float64 {
+func (s Scorer) FailurePercent(m *Measurement) float64 {
 	if m == nil {
 		return 0
 	}
 	var sum float64
 	for i, of := range s.models {
 		for _, c := range of.constraints {
-			if v, ok := value(m, i, c.Spec); ok {
+			if v, ok := metricOf(m, i, c.MetricSpec); ok {
 				sum += c.Failure(v)
 			}
 			if c.MaxPerGPU != nil {
-				for _, v := range perGPU(m, c.Spec.Tag) {
+				for _, v := range metricPerGPU(m, c.MetricSpec.Tag) {
 					sum += c.FailurePerGPU(v)
 				}
 			}

@@ -1,50 +1,51 @@
-// Package metric is the catalog of what an analysis measures: the tags of Model Analyzer with
-// their headers, which direction is better, and how the values of several models are combined.
-package metric
+// The catalog of what an analysis measures: the metrics of Model Analyzer with their headers, which direction
+// is better, and how the values of several models are combined.
+
+package trial
 
 import "fmt"
 
-// Tag names a metric in configuration files, constraints, objectives and output fields.
-type Tag string
+// Metric names a metric in configuration files, constraints, objectives and output fields.
+type Metric string
 
-// Tags of the load generator. Latencies are in milliseconds.
+// Metrics of the load generator. Latencies are in milliseconds.
 const (
-	Throughput       Tag = "perf_throughput"
-	LatencyAvg       Tag = "perf_latency_avg"
-	LatencyP90       Tag = "perf_latency_p90"
-	LatencyP95       Tag = "perf_latency_p95"
-	LatencyP99       Tag = "perf_latency_p99"
-	ClientWait       Tag = "perf_client_response_wait"
-	ClientSendRecv   Tag = "perf_client_send_recv"
-	ServerQueue      Tag = "perf_server_queue"
-	ServerInput      Tag = "perf_server_compute_input"
-	ServerInfer      Tag = "perf_server_compute_infer"
-	ServerOutput     Tag = "perf_server_compute_output"
-	OutputThroughput Tag = "output_token_throughput"
+	Throughput       Metric = "perf_throughput"
+	LatencyAvg       Metric = "perf_latency_avg"
+	LatencyP90       Metric = "perf_latency_p90"
+	LatencyP95       Metric = "perf_latency_p95"
+	LatencyP99       Metric = "perf_latency_p99"
+	ClientWait       Metric = "perf_client_response_wait"
+	ClientSendRecv   Metric = "perf_client_send_recv"
+	ServerQueue      Metric = "perf_server_queue"
+	ServerInput      Metric = "perf_server_compute_input"
+	ServerInfer      Metric = "perf_server_compute_infer"
+	ServerOutput     Metric = "perf_server_compute_output"
+	OutputThroughput Metric = "output_token_throughput"
 )
 
-// Tags of devices and of the host. Memory is in decimal megabytes as in Model Analyzer.
+// Metrics of devices and of the host. Memory is in decimal megabytes as in Model Analyzer.
 const (
-	GPUUsedMemory   Tag = "gpu_used_memory"
-	GPUFreeMemory   Tag = "gpu_free_memory"
-	GPUTotalMemory  Tag = "gpu_total_memory"
-	GPUUtilization  Tag = "gpu_utilization"
-	GPUPower        Tag = "gpu_power_usage"
-	CPUUsedRAM      Tag = "cpu_used_ram"
-	CPUAvailableRAM Tag = "cpu_available_ram"
+	GPUUsedMemory   Metric = "gpu_used_memory"
+	GPUFreeMemory   Metric = "gpu_free_memory"
+	GPUTotalMemory  Metric = "gpu_total_memory"
+	GPUUtilization  Metric = "gpu_utilization"
+	GPUPower        Metric = "gpu_power_usage"
+	CPUUsedRAM      Metric = "cpu_used_ram"
+	CPUAvailableRAM Metric = "cpu_available_ram"
 )
 
-// Tags that Model Analyzer does not have: what of a device's memory belongs to the server.
+// Metrics that Model Analyzer does not have: what of a device's memory belongs to the server.
 const (
-	GPUProcessMemory  Tag = "gpu_process_memory"  // of the processes of the server
-	GPUBaselineMemory Tag = "gpu_baseline_memory" // of the server without models
-	GPUModelMemory    Tag = "gpu_model_memory"    // above the baseline
-	GPUInstanceMemory Tag = "gpu_instance_memory" // of one more instance
-	GPUPeakMemory     Tag = "gpu_peak_memory"     // highest reading under load
-	GPUReservedMemory Tag = "gpu_reserved_memory" // of driver and firmware
-	GPUHeadroom       Tag = "gpu_headroom"        // what is left at the peak
-	GPUEnergy         Tag = "gpu_energy"          // of the measurement
-	InstancesFit      Tag = "max_instances_fit"
+	GPUProcessMemory  Metric = "gpu_process_memory"  // of the processes of the server
+	GPUBaselineMemory Metric = "gpu_baseline_memory" // of the server without models
+	GPUModelMemory    Metric = "gpu_model_memory"    // above the baseline
+	GPUInstanceMemory Metric = "gpu_instance_memory" // of one more instance
+	GPUPeakMemory     Metric = "gpu_peak_memory"     // highest reading under load
+	GPUReservedMemory Metric = "gpu_reserved_memory" // of driver and firmware
+	GPUHeadroom       Metric = "gpu_headroom"        // what is left at the peak
+	GPUEnergy         Metric = "gpu_energy"          // of the measurement
+	InstancesFit      Metric = "max_instances_fit"
 )
 
 // Fold combines the values of several models or devices.
@@ -56,9 +57,9 @@ const (
 	Sum
 )
 
-// Spec describes a metric.
-type Spec struct {
-	Tag    Tag
+// MetricSpec describes a metric.
+type MetricSpec struct {
+	Tag    Metric
 	Header string // of columns, with the unit
 	Higher bool   // higher values are better
 	Models Fold   // combines the models of a trial
@@ -70,8 +71,8 @@ type Spec struct {
 
 var specs = catalog()
 
-func catalog() []Spec {
-	out := []Spec{
+func catalog() []MetricSpec {
+	out := []MetricSpec{
 		{Tag: Throughput, Header: "Throughput (infer/sec)", Higher: true, Models: Sum},
 		{Tag: LatencyAvg, Header: "Avg Latency (ms)"},
 		{Tag: LatencyP90, Header: "p90 Latency (ms)"},
@@ -103,14 +104,14 @@ func catalog() []Spec {
 	}
 	for _, p := range []string{"avg", "min", "max", "p25", "p50", "p75", "p90", "p95", "p99"} {
 		out = append(out,
-			Spec{Tag: Tag("inter_token_latency_" + p), Header: p + " Inter Token Latency (ms)"},
-			Spec{Tag: Tag("time_to_first_token_" + p), Header: p + " Time To First Token (ms)"})
+			MetricSpec{Tag: Metric("inter_token_latency_" + p), Header: p + " Inter Token Latency (ms)"},
+			MetricSpec{Tag: Metric("time_to_first_token_" + p), Header: p + " Time To First Token (ms)"})
 	}
 	return out
 }
 
-// Find returns the description of a tag. It knows the aliases perf_latency and cpu_free_ram.
-func Find(tag Tag) (Spec, error) {
+// FindMetric returns the description of a tag. It knows the aliases perf_latency and cpu_free_ram.
+func FindMetric(tag Metric) (MetricSpec, error) {
 	switch tag {
 	case "perf_latency":
 		tag = LatencyP99
@@ -122,12 +123,12 @@ func Find(tag Tag) (Spec, error) {
 			return s, nil
 		}
 	}
-	return Spec{}, fmt.Errorf("%q is not a metric", tag)
+	return MetricSpec{}, fmt.Errorf("%q is not a metric", tag)
 }
 
-// Tags returns all tags of the catalog in its order, without aliases.
-func Tags() []Tag {
-	tags := make([]Tag, len(specs))
+// Metrics returns all tags of the catalog in its order, without aliases.
+func Metrics() []Metric {
+	tags := make([]Metric, len(specs))
 	for i, s := range specs {
 		tags[i] = s.Tag
 	}
@@ -135,4 +136,4 @@ func Tags() []Tag {
 }
 
 // Values are measured metrics by tag; what was not measured is absent.
-type Values map[Tag]float64
+type Values map[Metric]float64

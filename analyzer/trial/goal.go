@@ -1,14 +1,14 @@
-package metric
+package trial
 
 // Objective is a metric to optimize with its weight, which is at least 1.
 type Objective struct {
-	Tag    Tag
+	Tag    Metric
 	Weight int
 }
 
 // Constraint bounds a metric. A nil bound is none.
 type Constraint struct {
-	Tag      Tag
+	Tag      Metric
 	Min, Max *float64
 	// MaxPerGPU bounds the metric of every single device, where Max bounds their sum or mean.
 	MaxPerGPU *float64
@@ -58,11 +58,11 @@ func (g Goal) Weights() []float64 {
 	for i, o := range g.Objectives {
 		weights[i] = o.Weight
 	}
-	return Shares(weights)
+	return WeightShares(weights)
 }
 
-// Shares returns weights as shares of their sum. Weights below 1 count as 1.
-func Shares(weights []int) []float64 {
+// WeightShares returns weights as shares of their sum. Weights below 1 count as 1.
+func WeightShares(weights []int) []float64 {
 	var sum float64
 	for _, w := range weights {
 		sum += float64(max(1, w))
@@ -75,7 +75,7 @@ func Shares(weights []int) []float64 {
 }
 
 // Gain returns by how many percent a is better than b; it is negative if a is worse.
-func (s Spec) Gain(a, b float64) float64 {
+func (s MetricSpec) Gain(a, b float64) float64 {
 	if a == b {
 		return 0
 	}
@@ -94,7 +94,7 @@ func (s Spec) Gain(a, b float64) float64 {
 
 // Difference returns by how much a is better than b, relative to their mean: the term of one
 // objective in a score. It is 0 where the mean is.
-func (s Spec) Difference(a, b float64) float64 {
+func (s MetricSpec) Difference(a, b float64) float64 {
 	mean := (a + b) / 2
 	if mean == 0 {
 		return 0

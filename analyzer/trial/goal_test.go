@@ -1,4 +1,4 @@
-package metric
+package trial
 
 import (
 	"testing"
@@ -9,23 +9,23 @@ import (
 
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
-	seen := map[Tag]bool{}
-	for _, tag := range Tags() {
+	seen := map[Metric]bool{}
+	for _, tag := range Metrics() {
 		assert.False(t, seen[tag], "%s is there twice", tag)
 		seen[tag] = true
-		s, err := Find(tag)
+		s, err := FindMetric(tag)
 		require.NoError(t, err)
 		assert.Equal(t, tag, s.Tag)
 		assert.NotEmpty(t, s.Header)
 	}
 	assert.Len(t, seen, 19+2*9+9)
-	higher := []Tag{}
-	for _, tag := range Tags() {
-		if s, _ := Find(tag); s.Higher {
+	higher := []Metric{}
+	for _, tag := range Metrics() {
+		if s, _ := FindMetric(tag); s.Higher {
 			higher = append(higher, tag)
 		}
 	}
-	assert.ElementsMatch(t, []Tag{
+	assert.ElementsMatch(t, []Metric{
 		Throughput, GPUFreeMemory, GPUTotalMemory, GPUUtilization, CPUAvailableRAM, OutputThroughput,
 		GPUHeadroom, InstancesFit,
 	}, higher)
@@ -57,9 +57,9 @@ func TestConstraintFailure(t *testing.T) {
 
 func TestGainAndDifference(t *testing.T) {
 	t.Parallel()
-	throughput, latency := Spec{Higher: true}, Spec{}
+	throughput, latency := MetricSpec{Higher: true}, MetricSpec{}
 	for _, c := range []struct {
-		spec             Spec
+		spec             MetricSpec
 		a, b             float64
 		gain, difference float64
 	}{
@@ -81,9 +81,9 @@ func TestGainAndDifference(t *testing.T) {
 
 func TestShares(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []float64{0.25, 0.75}, Shares([]int{1, 3}))
-	assert.Equal(t, []float64{0.5, 0.5}, Shares([]int{0, -4}), "weights that are none count as 1")
-	assert.Empty(t, Shares(nil))
+	assert.Equal(t, []float64{0.25, 0.75}, WeightShares([]int{1, 3}))
+	assert.Equal(t, []float64{0.5, 0.5}, WeightShares([]int{0, -4}), "weights that are none count as 1")
+	assert.Empty(t, WeightShares(nil))
 	assert.Equal(t, []float64{1}, Goal{Objectives: DefaultObjectives()}.Weights())
 }
 

@@ -1,27 +1,25 @@
-package ranking
+package trial
 
 import (
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
-
-	"triton/analyzer/trial"
 )
 
-// Variant is the trials of one configuration of the server, under different loads.
-type Variant struct {
+// Ranked is the trials of one configuration of the server, under different loads.
+type Ranked struct {
 	Key string // names of the variants of all members and their composing models
 	// Results have measurements and are sorted, the best first.
-	Results []trial.Result
+	Results []Result
 	// Best is the result that stands for the variant: the best that satisfies the
 	// constraints, or the best of all.
-	Best    trial.Result
+	Best    Result
 	Passing bool // Best satisfies the constraints
 }
 
 // Default reports whether the variant is the user's own configuration.
-func (v Variant) Default() bool {
+func (v Ranked) Default() bool {
 	for _, m := range v.Best.Config.Members {
 		if !m.Default() {
 			return false
@@ -35,8 +33,8 @@ func (v Variant) Default() bool {
 	return true
 }
 
-// Key names the configuration of the server without its load.
-func Key(c trial.Config) string {
+// KeyOf names the configuration of the server without its load.
+func KeyOf(c Config) string {
 	var names []string
 	for _, m := range c.Members {
 		names = append(names, m.Name)
@@ -49,19 +47,19 @@ func Key(c trial.Config) string {
 
 // Rank groups results by variant and sorts the variants by their best results, the best first. Of
 // equal ones the earlier is first. Results without measurements are left out.
-func (s Scorer) Rank(results []trial.Result) []Variant {
-	var variants []Variant
+func (s Scorer) Rank(results []Result) []Ranked {
+	var variants []Ranked
 	index := map[string]int{}
 	for _, r := range results {
 		if r.Measurement == nil {
 			continue
 		}
-		key := Key(r.Config)
+		key := KeyOf(r.Config)
 		i, ok := index[key]
 		if !ok {
 			i = len(variants)
 			index[key] = i
-			variants = append(variants, Variant{Key: key})
+			variants = append(variants, Ranked{Key: key})
 		}
 		variants[i].Results = append(variants[i].Results, r)
 	}
@@ -81,7 +79,7 @@ func (s Scorer) Rank(results []trial.Result) []Variant {
 }
 
 // order puts the better result first.
-func (s Scorer) order(a, b trial.Result) int {
+func (s Scorer) order(a, b Result) int {
 	switch score := s.Score(a.Measurement, b.Measurement); {
 	case score > 0:
 		return -1
@@ -91,12 +89,12 @@ func (s Scorer) order(a, b trial.Result) int {
 	return 0
 }
 
-// Top returns the n best variants of ranked ones, and warnings for the user. A negative n means
+// TopRanked returns the n best variants of ranked ones, and warnings for the user. A negative n means
 // all. Variants that violate constraints are left out unless all do. The default configuration is
 // added at the end if it is not among the best.
-func Top(ranked []Variant, n int) ([]Variant, []string) {
+func TopRanked(ranked []Ranked, n int) ([]Ranked, []string) {
 	var warnings []string
-	candidates := slices.DeleteFunc(slices.Clone(ranked), func(v Variant) bool { return !v.Passing })
+	candidates := slices.DeleteFunc(slices.Clone(ranked), func(v Ranked) bool { return !v.Passing })
 	asked := n
 	if n < 0 {
 		asked = len(ranked)
@@ -114,8 +112,8 @@ func Top(ranked []Variant, n int) ([]Variant, []string) {
 		n = len(candidates)
 	}
 	top := slices.Clone(candidates[:n])
-	if !slices.ContainsFunc(top, Variant.Default) {
-		if i := slices.IndexFunc(ranked, Variant.Default); i >= 0 {
+	if !slices.ContainsFunc(top, Ranked.Default) {
+		if i := slices.IndexFunc(ranked, Ranked.Default); i >= 0 {
 			top = append(top, ranked[i])
 		}
 	}

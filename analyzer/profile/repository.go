@@ -1,4 +1,4 @@
-package variant
+package profile
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// Repository is the output repository: a folder for each variant.
-type Repository struct {
+// variantRepository is the output repository: a folder for each variant.
+type variantRepository struct {
 	Dir string
 	// Source is the user's repository. If it is empty, the folders only have configurations, as
 	// for servers on other machines.
@@ -25,7 +25,7 @@ type Repository struct {
 }
 
 // Create makes the folder. One that exists is an error, or is replaced with override.
-func (r *Repository) Create(override bool) error {
+func (r *variantRepository) Create(override bool) error {
 	r.first = make(map[string]string)
 	_, err := os.Lstat(r.Dir)
 	switch {
@@ -49,7 +49,7 @@ func (r *Repository) Create(override bool) error {
 }
 
 // mayReplace keeps an override from removing the user's models.
-func (r *Repository) mayReplace() error {
+func (r *variantRepository) mayReplace() error {
 	if r.Source == "" {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r *Repository) mayReplace() error {
 
 // Add writes a variant. The first variant of a model has a copy of the model's files, the others links
 // to them.
-func (r *Repository) Add(v trial.Variant) error {
+func (r *variantRepository) Add(v trial.Variant) error {
 	name := v.Model
 	if r.OwnNames {
 		name = v.Name
@@ -85,11 +85,11 @@ func (r *Repository) Add(v trial.Variant) error {
 
 // AddComposing writes a variant of a composing model, and replaces the folder with the model's own
 // name, under which ensembles and other models call it.
-func (r *Repository) AddComposing(v trial.Variant) error {
+func (r *variantRepository) AddComposing(v trial.Variant) error {
 	return errors.Join(r.Add(v), r.add(v, v.Model, v.Model))
 }
 
-func (r *Repository) add(v trial.Variant, folder, name string) error {
+func (r *variantRepository) add(v trial.Variant, folder, name string) error {
 	dir := filepath.Join(r.Dir, folder)
 	err := os.Mkdir(dir, 0o755)
 	switch {
@@ -101,7 +101,7 @@ func (r *Repository) add(v trial.Variant, folder, name string) error {
 			return fmt.Errorf("output repository: files of model %q: %w", v.Model, err)
 		}
 	}
-	text := modelconfig.Encode(Renamed(v.Config, name))
+	text := modelconfig.Encode(renamed(v.Config, name))
 	if err := os.WriteFile(filepath.Join(dir, modelconfig.FileName), text, 0o644); err != nil {
 		return fmt.Errorf("output repository: %w", err)
 	}
@@ -109,7 +109,7 @@ func (r *Repository) add(v trial.Variant, folder, name string) error {
 }
 
 // fill puts the files of a model into a new folder.
-func (r *Repository) fill(dir, folder, model string) error {
+func (r *variantRepository) fill(dir, folder, model string) error {
 	if r.Source == "" {
 		return nil
 	}

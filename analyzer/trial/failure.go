@@ -1,15 +1,14 @@
-// Package oom tells a lack of memory from other failures of a server, by the texts of CUDA, ONNX
-// Runtime, Python and Triton, and by what the kernel killed.
-package oom
+// A lack of memory is told from other failures of a server by the texts of CUDA, ONNX Runtime, Python and
+// Triton, and by what the kernel killed.
+
+package trial
 
 import (
 	"strings"
-
-	"triton/analyzer/trial"
 )
 
-// texts are what the engines and the server write, in lower case.
-var texts = []string{
+// memoryTexts are what the engines and the server write, in lower case.
+var memoryTexts = []string{
 	"cudaerrormemoryallocation",
 	"cuda_error_out_of_memory",
 	"cuda out of memory",
@@ -26,8 +25,8 @@ var texts = []string{
 	"memoryerror",
 }
 
-// onDevice are those that only a GPU's memory has.
-var onDevice = []string{"cuda", "cublas", "cudnn", "gpu", "bfc_arena", "bfcarena"}
+// deviceTexts are those that only a GPU's memory has.
+var deviceTexts = []string{"cuda", "cublas", "cudnn", "gpu", "bfc_arena", "bfcarena"}
 
 // Evidence is what is known of a failure.
 type Evidence struct {
@@ -40,34 +39,34 @@ type Evidence struct {
 	GPU bool
 }
 
-// Classify returns the class of a failure.
-func Classify(e Evidence) trial.Class {
+// ClassifyFailure returns the class of a failure.
+func ClassifyFailure(e Evidence) Class {
 	text := strings.ToLower(e.Text)
 	switch {
 	case strings.Contains(text, "memory limit set for") && strings.Contains(text, "has exceeded"):
-		return trial.MemoryLimit
+		return MemoryLimit
 	case e.Kills > 0:
-		return trial.OutOfHostMemory
-	case contains(text, texts) && (e.GPU || contains(text, onDevice)):
-		if e.GPU && !contains(text, onDevice) && hostOnly(text) {
-			return trial.OutOfHostMemory
+		return OutOfHostMemory
+	case containsAny(text, memoryTexts) && (e.GPU || containsAny(text, deviceTexts)):
+		if e.GPU && !containsAny(text, deviceTexts) && hostOnly(text) {
+			return OutOfHostMemory
 		}
 		if e.Loaded {
-			return trial.OutOfGPUMemoryAtRun
+			return OutOfGPUMemoryAtRun
 		}
-		return trial.OutOfGPUMemoryAtLoad
-	case contains(text, texts):
-		return trial.OutOfHostMemory
+		return OutOfGPUMemoryAtLoad
+	case containsAny(text, memoryTexts):
+		return OutOfHostMemory
 	}
-	return trial.Other
+	return Other
 }
 
 // hostOnly reports a text that only host memory has.
 func hostOnly(text string) bool {
-	return contains(text, []string{"std::bad_alloc", "memoryerror", "cannot allocate memory"})
+	return containsAny(text, []string{"std::bad_alloc", "memoryerror", "cannot allocate memory"})
 }
 
-func contains(text string, any []string) bool {
+func containsAny(text string, any []string) bool {
 	for _, t := range any {
 		if strings.Contains(text, t) {
 			return true

@@ -1,4 +1,4 @@
-package ranking
+package trial
 
 import (
 	"bytes"
@@ -10,13 +10,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"triton/analyzer/metric"
-	"triton/analyzer/trial"
 )
 
 // objectives reads a JSON object of weights in its order, which decides which missing metric counts.
-type objectives []metric.Objective
+type objectives []Objective
 
 func (o *objectives) UnmarshalJSON(text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -32,7 +29,7 @@ func (o *objectives) UnmarshalJSON(text []byte) error {
 		if err := dec.Decode(&weight); err != nil {
 			return err
 		}
-		*o = append(*o, metric.Objective{Tag: metric.Tag(tag.(string)), Weight: weight})
+		*o = append(*o, Objective{Tag: Metric(tag.(string)), Weight: weight})
 	}
 	return nil
 }
@@ -49,24 +46,24 @@ func TestComparisonsOfModelAnalyzer(t *testing.T) {
 			Goals []struct {
 				Weight      int
 				Objectives  objectives
-				Constraints map[metric.Tag]struct{ Min, Max *float64 }
+				Constraints map[Metric]struct{ Min, Max *float64 }
 			}
-			A, B                 []metric.Values
+			A, B                 []Values
 			Score, Gain, Failure float64
 			Passes               bool
 			Constraints          *float64
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &c))
-		var goals []metric.Goal
+		var goals []Goal
 		for _, g := range c.Goals {
-			goal := metric.Goal{Weight: g.Weight, Objectives: g.Objectives}
+			goal := Goal{Weight: g.Weight, Objectives: g.Objectives}
 			for tag, b := range g.Constraints {
-				goal.Constraints = append(goal.Constraints, metric.Constraint{Tag: tag, Min: b.Min, Max: b.Max})
+				goal.Constraints = append(goal.Constraints, Constraint{Tag: tag, Min: b.Min, Max: b.Max})
 			}
 			goals = append(goals, goal)
 		}
-		s := New(goals...)
-		a, b := &trial.Measurement{Members: c.A}, &trial.Measurement{Members: c.B}
+		s := NewScorer(goals...)
+		a, b := &Measurement{Members: c.A}, &Measurement{Members: c.B}
 		assert.InDelta(t, c.Score, s.Score(a, b), 1e-9, line)
 		assert.InDelta(t, c.Gain, s.Gain(a, b), 1e-9, line)
 		assert.InDelta(t, c.Failure, s.FailurePercent(a), 1e-9, line)

@@ -1,4 +1,4 @@
-package variant
+package profile
 
 import (
 	"encoding/json"
@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	infix         = "_config_"
-	defaultSuffix = infix + "default"
+	variantInfix  = "_config_"
+	defaultSuffix = variantInfix + "default"
 )
 
-// Names gives numbers to variants. Two variants of a model with the same configuration have the same
+// VariantNames gives numbers to variants. Two variants of a model with the same configuration have the same
 // name, also over several runs: checkpoints hold its JSON form, which is that of Model Analyzer.
-type Names struct {
+type VariantNames struct {
 	Configs map[string]json.RawMessage `json:"_model_config_dicts"` // by variant
 	Last    map[string]int             `json:"_model_name_index"`   // the highest number, by model
 }
 
-// NewNames returns names without variants.
-func NewNames() *Names {
-	return &Names{Configs: map[string]json.RawMessage{}, Last: map[string]int{}}
+// NewVariantNames returns names without variants.
+func NewVariantNames() *VariantNames {
+	return &VariantNames{Configs: map[string]json.RawMessage{}, Last: map[string]int{}}
 }
 
 // Variant makes the variant of a model that a patch of its configuration results in. composing are the
 // variants of the models that it calls. Configurations without changes have the suffix default,
 // others numbers from 0.
-func (n *Names) Variant(base *inferencepb.ModelConfig, p trial.Patch, composing []trial.Variant) (trial.Variant, error) {
-	config, err := Apply(base, p)
+func (n *VariantNames) Variant(base *inferencepb.ModelConfig, p trial.Patch, composing []trial.Variant) (trial.Variant, error) {
+	config, err := p.Apply(base)
 	if err != nil {
 		return trial.Variant{}, err
 	}
@@ -59,7 +59,7 @@ func (n *Names) Variant(base *inferencepb.ModelConfig, p trial.Patch, composing 
 		number++
 	}
 	n.Last[model] = number
-	v.Name = fmt.Sprintf("%s%s%d", model, infix, number)
+	v.Name = fmt.Sprintf("%s%s%d", model, variantInfix, number)
 	n.Configs[v.Name] = identity
 	return v, nil
 }
@@ -87,9 +87,9 @@ func identify(config *inferencepb.ModelConfig, composing []trial.Variant) (json.
 }
 
 // UnmarshalJSON reads a checkpoint and brings its configurations to canonical form.
-func (n *Names) UnmarshalJSON(text []byte) error {
-	type plain Names
-	read := plain(*NewNames())
+func (n *VariantNames) UnmarshalJSON(text []byte) error {
+	type plain VariantNames
+	read := plain(*NewVariantNames())
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
@@ -104,13 +104,13 @@ func (n *Names) UnmarshalJSON(text []byte) error {
 		}
 		read.Configs[name] = canonical
 	}
-	*n = Names(read)
+	*n = VariantNames(read)
 	return nil
 }
 
-// ModelOf returns the model of a variant's name.
-func ModelOf(name string) string {
-	if i := strings.LastIndex(name, infix); i >= 0 {
+// modelOf returns the model of a variant's name.
+func modelOf(name string) string {
+	if i := strings.LastIndex(name, variantInfix); i >= 0 {
 		return name[:i]
 	}
 	return name
@@ -124,8 +124,8 @@ func onlyOnCPU(config *inferencepb.ModelConfig) bool {
 	})
 }
 
-// Renamed returns a configuration with another name of the model.
-func Renamed(config *inferencepb.ModelConfig, name string) *inferencepb.ModelConfig {
+// renamed returns a configuration with another name of the model.
+func renamed(config *inferencepb.ModelConfig, name string) *inferencepb.ModelConfig {
 	c := proto.Clone(config).(*inferencepb.ModelConfig)
 	c.Name = name
 	return c

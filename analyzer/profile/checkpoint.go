@@ -1,6 +1,7 @@
-// Package checkpoint keeps the finished trials of a profile in a file, in the form of Model Analyzer's
-// checkpoints, so that a later run measures only what is missing and reports can be made again.
-package checkpoint
+// The finished trials of a profile are kept in a file, in the form of Model Analyzer's checkpoints, so that a
+// later run measures only what is missing and reports can be made again.
+
+package profile
 
 import (
 	"encoding/json"
@@ -16,30 +17,22 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
-	"triton/analyzer/variant"
 )
 
-// State is the content of a checkpoint.
-type State struct {
-	Names  *variant.Names
-	Trials []Trial // in the order of measurement
+// Checkpoint is the content of a checkpoint.
+type Checkpoint struct {
+	Names  *VariantNames
+	Trials []RecordedTrial // in the order of measurement
 	// ServerOnly has the metrics of a server without models by device.
-	ServerOnly map[string]metric.Values
+	ServerOnly map[string]trial.Values
 	GPUs       map[string]GPU // by UUID
 	Seed       uint64         // of optuna's search; 0 if there was none
 	Tool       string         // that has written it; empty for Model Analyzer
 }
 
-// GPU identifies a device.
-type GPU struct {
-	Name  string `json:"name"`
-	Total uint64 `json:"total_memory"` // bytes
-}
-
-// Trial is a finished trial.
-type Trial struct {
+// RecordedTrial is a finished trial.
+type RecordedTrial struct {
 	// Key identifies the configurations, the load and the options of the measurement.
 	Key     string
 	Options []load.Options // of the members
@@ -48,26 +41,26 @@ type Trial struct {
 	Foreign bool
 }
 
-// New returns a state without trials.
-func New() *State { return &State{Names: variant.NewNames()} }
+// NewCheckpoint returns a state without trials.
+func NewCheckpoint() *Checkpoint { return &Checkpoint{Names: NewVariantNames()} }
 
 // Find returns the trial with a key.
-func (s *State) Find(key string) (Trial, bool) {
+func (s *Checkpoint) Find(key string) (RecordedTrial, bool) {
 	for _, t := range s.Trials {
 		if t.Key == key {
 			return t, true
 		}
 	}
-	return Trial{}, false
+	return RecordedTrial{}, false
 }
 
 // Forget removes the trials of the variants of c that had other configurations, and returns how many:
 // the default variant of a model changes when its configuration is edited. Trials of Model Analyzer
 // stay, because it completes configurations in its own way and they are never the same.
-func (s *State) Forget(c trial.Config) int {
+func (s *Checkpoint) Forget(c trial.Config) int {
 	before := len(s.Trials)
-	s.Trials = slices.DeleteFunc(s.Trials, func(t Trial) bool {
-		return !t.Foreign && ModelsName(t.Result.Config) == ModelsName(c) && VariantsName(t.Result.Config) == VariantsName(c) && !sameConfigs(t.Result.Config, c)
+	s.Trials = slices.DeleteFunc(s.Trials, func(t RecordedTrial) bool {
+		return !t.Foreign && modelsName(t.Result.Config) == modelsName(c) && VariantsName(t.Result.Config) == VariantsName(c) && !sameConfigs(t.Result.Config, c)
 	})
 	return before - len(s.Trials)
 }
@@ -79,21 +72,21 @@ func sameConfigs(a, b trial.Config) bool {
 	})
 }
 
-// Directory is a folder of checkpoints: 0.ckpt, 1.ckpt, one for each run.
-type Directory string
+// CheckpointDirectory is a folder of checkpoints: 0.ckpt, 1.ckpt, one for each run.
+type CheckpointDirectory string
 
-const extension = ".ckpt"
+const checkpointExtension = ".ckpt"
 
 // Latest reads the newest checkpoint. Without any, the state is nil and next 0. next is the number for
 // the checkpoint of this run.
-func (d Directory) Latest() (s *State, file string, next int, err error) {
+func (d CheckpointDirectory) Latest() (s *Checkpoint, file string, next int, err error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", 0, fmt.Errorf("checkpoints: %w", err)
 	}
 	last := -1
 	for _, e := range entries {
-		stem, ok := strings.CutSuffix(e.Name(), extension)
+		stem, ok := strings.CutSuffix(e.Name(), checkpointExtension)
 		if n, err := strconv.Atoi(stem); ok && err == nil {
 			last = max(last, n)
 		}
@@ -106,19 +99,19 @@ func (d Directory) Latest() (s *State, file string, next int, err error) {
 	if err != nil {
 		return nil, "", 0, fmt.Errorf("checkpoint: %w", err)
 	}
-	s = &State{}
+	s = &Checkpoint{}
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, "", 0, fmt.Errorf("checkpoint file %s is empty or corrupted (%w); remove it from the checkpoint directory", file, err)
 	}
 	return s, file, last + 1, nil
 }
 
-func (d Directory) file(n int) string {
-	return filepath.Join(string(d), strconv.Itoa(n)+extension)
+func (d CheckpointDirectory) file(n int) string {
+	return filepath.Join(string(d), strconv.Itoa(n)+checkpointExtension)
 }
 
 // Save writes checkpoint n and returns its name. A crash leaves the checkpoint before.
-func (d Directory) Save(n int, s *State) (string, error) {
+func (d CheckpointDirectory) Save(n int, s *Checkpoint) (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
@@ -127,7 +120,7 @@ func (d Directory) Save(n int, s *State) (string, error) {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}
 	// The name of the temporary file does not end in .ckpt, so that a left-over one is not read.
-	f, err := os.CreateTemp(string(d), strconv.Itoa(n)+extension+".*")
+	f, err := os.CreateTemp(string(d), strconv.Itoa(n)+checkpointExtension+".*")
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package profile
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/analyzer/load"
-	"triton/analyzer/metric"
 	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
 )
@@ -22,7 +21,7 @@ func TestModelAnalyzer(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("testdata", "modelanalyzer.ckpt"))
 	require.NoError(t, err)
-	var s State
+	var s Checkpoint
 	require.NoError(t, json.Unmarshal(text, &s))
 	require.Len(t, s.Trials, 2)
 	assert.Empty(t, s.Tool)
@@ -37,10 +36,10 @@ func TestModelAnalyzer(t *testing.T) {
 		assert.Equal(t, int32(8), m.Config.GetMaxBatchSize())
 		assert.Equal(t, "python", m.Config.GetBackend())
 		assert.Equal(t, trial.Load{Batch: 1, Concurrency: concurrency}, m.Load)
-		assert.Positive(t, r.Measurement.Members[0][metric.LatencyP99])
-		assert.InDelta(t, 6, r.Measurement.Members[0][metric.CPUUsedRAM], 1)
+		assert.Positive(t, r.Measurement.Members[0][trial.LatencyP99])
+		assert.InDelta(t, 6, r.Measurement.Members[0][trial.CPUUsedRAM], 1)
 	}
-	assert.InDelta(t, 2644.88, s.Trials[0].Result.Measurement.Members[0][metric.Throughput], 0)
+	assert.InDelta(t, 2644.88, s.Trials[0].Result.Measurement.Members[0][trial.Throughput], 0)
 	// The key is that of the same trial here.
 	assert.Equal(t, "addpy_config_default "+s.Trials[0].Options[0].Representation(), s.Trials[0].Key)
 
@@ -74,12 +73,12 @@ func TestModelAnalyzer(t *testing.T) {
 }
 
 // state returns a checkpoint with everything that can be in one.
-func state(t *testing.T) *State {
+func state(t *testing.T) *Checkpoint {
 	t.Helper()
-	s := New()
+	s := NewCheckpoint()
 	s.Tool, s.Seed = "triton test", 7
 	s.GPUs = map[string]GPU{"GPU-1": {"A100", 40 << 30}}
-	s.ServerOnly = map[string]metric.Values{"GPU-1": {metric.GPUUsedMemory: 300}}
+	s.ServerOnly = map[string]trial.Values{"GPU-1": {trial.GPUUsedMemory: 300}}
 	b, err := s.Names.Variant(&inferencepb.ModelConfig{Name: "b"}, trial.Patch{"max_batch_size": float64(2)}, nil)
 	require.NoError(t, err)
 	for i, batch := range []float64{8, 4} {
@@ -87,15 +86,15 @@ func state(t *testing.T) *State {
 		require.NoError(t, err)
 		var o load.Options
 		o.Set("model-name", "m")
-		s.Trials = append(s.Trials, Trial{
+		s.Trials = append(s.Trials, RecordedTrial{
 			Key: v.Name, Options: []load.Options{o},
 			Result: trial.Result{
 				Config: trial.Config{Members: []trial.Member{{Variant: v, Composing: []trial.Variant{b}, Load: trial.Load{Batch: i + 1, RequestRate: 100}}}},
 				Measurement: &trial.Measurement{
-					Members:  []metric.Values{{metric.Throughput: 100 + float64(i)}},
-					GPUs:     map[string]metric.Values{"GPU-1": {metric.GPUUsedMemory: 1000}},
+					Members:  []trial.Values{{trial.Throughput: 100 + float64(i)}},
+					GPUs:     map[string]trial.Values{"GPU-1": {trial.GPUUsedMemory: 1000}},
 					Requests: []int{500}, Stable: i == 0, Duration: time.Second,
-					Confidence: map[metric.Tag]trial.Interval{metric.Throughput: {Low: 99, High: 101}},
+					Confidence: map[trial.Metric]trial.Interval{trial.Throughput: {Low: 99, High: 101}},
 				},
 			},
 		})
@@ -105,19 +104,19 @@ func state(t *testing.T) *State {
 
 func TestSave(t *testing.T) {
 	t.Parallel()
-	d := Directory(filepath.Join(t.TempDir(), "checkpoints"))
+	d := CheckpointDirectory(filepath.Join(t.TempDir(), "checkpoints"))
 	s, _, next, err := d.Latest()
 	require.NoError(t, err)
 	require.Nil(t, s)
 	require.Zero(t, next)
 
 	want := state(t)
-	file, err := d.Save(0, New())
+	file, err := d.Save(0, NewCheckpoint())
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(string(d), "0.ckpt"), file)
 	_, err = d.Save(10, want)
 	require.NoError(t, err)
-	_, err = d.Save(9, New())
+	_, err = d.Save(9, NewCheckpoint())
 	require.NoError(t, err)
 	// Other files, and what a killed run left, are not checkpoints.
 	require.NoError(t, os.WriteFile(filepath.Join(string(d), "11.ckpt.123"), []byte("{"), 0o600))
@@ -148,14 +147,14 @@ func TestSave(t *testing.T) {
 	}
 	_, ok := got.Find("other")
 	assert.False(t, ok)
-	assert.Equal(t, "m", ModelsName(want.Trials[0].Result.Config))
+	assert.Equal(t, "m", modelsName(want.Trials[0].Result.Config))
 	assert.Equal(t, "m_config_0::b_config_0", VariantsName(want.Trials[0].Result.Config))
 }
 
 func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{", `{"ResultManager.results": {"_results": {"m": {"v": [{}]}}}}`, `{"ResultManager.results": {"_results": {"m": {"v": [{}, {"k": {}}]}}}}`} {
-		d := Directory(t.TempDir())
+		d := CheckpointDirectory(t.TempDir())
 		require.NoError(t, os.WriteFile(filepath.Join(string(d), "3.ckpt"), []byte(text), 0o600))
 		_, _, _, err := d.Latest()
 		require.ErrorContains(t, err, "3.ckpt is empty or corrupted", text)
@@ -171,7 +170,7 @@ func FuzzState(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"ResultManager.results": {"_results": {"m": {"v": [{"_model_run_configs": [{}]}, {"k": {"_model_config_measurements": [{}]}}]}}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var s State
+		var s Checkpoint
 		if json.Unmarshal(text, &s) != nil {
 			return
 		}
