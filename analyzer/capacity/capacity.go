@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"triton/analyzer/cost"
 	"triton/pkg/inferencepb"
 )
 
@@ -101,7 +100,7 @@ func (s Setting) String() string {
 // Planner runs settings.
 type Planner struct {
 	Queue Queue
-	Curve *cost.Curve
+	Curve *Curve
 	// Base has what settings do not say, such as priorities, queue sizes and timeouts. It may
 	// be nil.
 	Base *inferencepb.ModelConfig

@@ -6,14 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/cost"
 	"triton/pkg/inferencepb"
 )
 
 // TestOutcome: three requests of 10 ms on one instance, by hand.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
-	p := planner(t, cost.Point{Batch: 1, Time: 10 * ms}, cost.Point{Batch: 2, Time: 20 * ms})
+	p := planner(t, CurvePoint{Batch: 1, Time: 10 * ms}, CurvePoint{Batch: 2, Time: 20 * ms})
 	p.Overhead = ms
 	s := Setting{Instances: 1, Delay: NoDelay}
 	o := p.Run(s, []Arrival{{At: 0}, {At: 5 * ms, Rows: 2}, {At: 40 * ms}})
@@ -28,7 +27,7 @@ func TestOutcome(t *testing.T) {
 // TestOverload: at more than an instance can do, the backlog grows with the length of the load.
 func TestOverload(t *testing.T) {
 	t.Parallel()
-	p := planner(t, cost.Point{Batch: 1, Time: 10 * ms})
+	p := planner(t, CurvePoint{Batch: 1, Time: 10 * ms})
 	for rate, want := range map[float64]bool{50: false, 90: false, 120: true, 1000: true} {
 		o := p.Run(Setting{Instances: 1, Delay: NoDelay}, Load{Rate: rate, Rows: 1, Requests: 20000, Seed: 1}.Arrivals())
 		require.Equal(t, want, o.Overloaded, "%g/s", rate)
@@ -38,7 +37,7 @@ func TestOverload(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	p := planner(t, cost.Point{Batch: 1, Time: 10 * ms})
+	p := planner(t, CurvePoint{Batch: 1, Time: 10 * ms})
 	p.Queue = fifo{limit: 2}
 	o := p.Run(Setting{Instances: 1, Delay: NoDelay}, Load{Rate: 200, Rows: 1, Requests: 2000, Constant: true}.Arrivals())
 	require.InDelta(t, 1000, o.Rejected, 3, "half of them")

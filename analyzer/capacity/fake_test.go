@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"triton/analyzer/cost"
 )
 
 const ms = time.Millisecond
@@ -77,9 +75,9 @@ func (r *run) add(a Arrival, limit int) time.Duration {
 	return end
 }
 
-func planner(t *testing.T, points ...cost.Point) Planner {
+func planner(t *testing.T, points ...CurvePoint) Planner {
 	t.Helper()
-	c, err := cost.New(points)
+	c, err := NewCurve(points)
 	require.NoError(t, err)
 	return Planner{Queue: fifo{}, Curve: c}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/cost"
 	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
 )
@@ -22,7 +21,7 @@ func base() *inferencepb.ModelConfig {
 // TestPredictor: n clients keep k instances busy, and wait for n/k executions.
 func TestPredictor(t *testing.T) {
 	t.Parallel()
-	predict := Predictor(planner(t, cost.Point{Batch: 1, Time: 10 * ms}, cost.Point{Batch: 4, Time: 20 * ms}), base(), 1)
+	predict := Predictor(planner(t, CurvePoint{Batch: 1, Time: 10 * ms}, CurvePoint{Batch: 4, Time: 20 * ms}), base(), 1)
 	group := func(count any) trial.Patch {
 		return trial.Patch{"instance_group": []any{map[string]any{"count": count, "kind": "KIND_CPU"}}}
 	}
@@ -49,7 +48,7 @@ func TestPredictor(t *testing.T) {
 // TestNoForecast: what the curve says nothing about.
 func TestNoForecast(t *testing.T) {
 	t.Parallel()
-	predict := Predictor(planner(t, cost.Point{Batch: 1, Time: 10 * ms}), base(), 1)
+	predict := Predictor(planner(t, CurvePoint{Batch: 1, Time: 10 * ms}), base(), 1)
 	one := proposal(nil, trial.Load{Batch: 1, Concurrency: 1})
 	_, _, ok := predict(one)
 	require.True(t, ok)

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"triton/analyzer/cost"
 )
 
 // TestFewest compares the search with trying every number of instances, over random loads,
@@ -18,7 +16,7 @@ func TestFewest(t *testing.T) {
 	found := 0
 	for range 150 {
 		slower := time.Duration(random.IntN(20))
-		p := planner(t, cost.Point{Batch: 1, Time: 10 * ms}, cost.Point{Batch: 1, Instances: 4, Time: (10 + slower) * ms})
+		p := planner(t, CurvePoint{Batch: 1, Time: 10 * ms}, CurvePoint{Batch: 1, Instances: 4, Time: (10 + slower) * ms})
 		target := Target{P99: time.Duration(8+random.IntN(40)) * ms, PerDevice: random.IntN(5), Most: 1 + random.IntN(40)}
 		load := Load{Rate: 20 + random.Float64()*2000, Rows: 1, Requests: 800, Seed: random.Uint64()}.Arrivals()
 		s := Setting{Delay: NoDelay}
@@ -53,7 +51,7 @@ func TestFewest(t *testing.T) {
 // TestFewSteps: hundreds of instances are found in few runs.
 func TestFewSteps(t *testing.T) {
 	t.Parallel()
-	p := planner(t, cost.Point{Batch: 1, Time: 10 * ms})
+	p := planner(t, CurvePoint{Batch: 1, Time: 10 * ms})
 	a := p.Fewest(Setting{Delay: NoDelay}, Load{Rate: 20_000, Rows: 1, Requests: 5_000, Seed: 1}.Arrivals(), Target{P99: 12 * ms})
 	require.NotNil(t, a.Holds)
 	require.Greater(t, a.Holds.Setting.Instances, 190)
@@ -62,7 +60,7 @@ func TestFewSteps(t *testing.T) {
 
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	p := planner(t, cost.Point{Batch: 1, Time: 10 * ms})
+	p := planner(t, CurvePoint{Batch: 1, Time: 10 * ms})
 	load := Load{Rate: 1000, Rows: 1, Requests: 5000, Seed: 1}.Arrivals()
 	s := Setting{Delay: NoDelay}
 	require.Contains(t, p.Fewest(s, load, Target{P99: 100 * ms, Most: 3}).Reason, "3 instances are overloaded")

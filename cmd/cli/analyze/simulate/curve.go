@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"triton/analyzer/cost"
+	"triton/analyzer/capacity"
 	"triton/perf/result"
 )
 
 // readCurve reads the cost curve from the files of an option. The name of a file may have the number of
 // instances before it with which it was measured, as in 4@busy.json.
-func readCurve(option string, files []string, model string) (*cost.Curve, error) {
-	var all []cost.Point
+func readCurve(option string, files []string, model string) (*capacity.Curve, error) {
+	var all []capacity.CurvePoint
 	for _, name := range files {
 		instances, file, err := splitName(option, name)
 		if err != nil {
@@ -34,7 +34,7 @@ func readCurve(option string, files []string, model string) (*cost.Curve, error)
 			all = append(all, p)
 		}
 	}
-	c, err := cost.New(all)
+	c, err := capacity.NewCurve(all)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", option, err)
 	}
@@ -56,7 +56,7 @@ func splitName(option, name string) (instances int, file string, err error) {
 }
 
 // readPoints reads a file of any of the forms.
-func readPoints(file, model string) ([]cost.Point, error) {
+func readPoints(file, model string) ([]capacity.CurvePoint, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		var path *os.PathError
@@ -72,7 +72,7 @@ func readPoints(file, model string) ([]cost.Point, error) {
 		}
 		return pointsOf(f, model)
 	}
-	return cost.Read(bytes.NewReader(text), model)
+	return capacity.ReadCurvePoints(bytes.NewReader(text), model)
 }
 
 // isResult reports whether a file is a result of triton perf, or an export of perf_analyzer.
@@ -85,8 +85,8 @@ func isResult(text []byte) bool {
 }
 
 // pointsOf returns the executed batches of all levels of a result.
-func pointsOf(f *result.File, model string) ([]cost.Point, error) {
-	var points []cost.Point
+func pointsOf(f *result.File, model string) ([]capacity.CurvePoint, error) {
+	var points []capacity.CurvePoint
 	for _, l := range f.Levels {
 		if l.Server == nil {
 			continue
@@ -98,7 +98,7 @@ func pointsOf(f *result.File, model string) ([]cost.Point, error) {
 			for _, b := range s.Batches {
 				us := b.ComputeInputUs + b.ComputeInferUs + b.ComputeOutputUs
 				if b.Executions > 0 && us > 0 {
-					points = append(points, cost.Point{
+					points = append(points, capacity.CurvePoint{
 						Batch: int(b.Size), Time: time.Duration(us * float64(time.Microsecond)), Executions: b.Executions,
 					})
 				}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/cost"
+	"triton/analyzer/capacity"
 	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
 	"triton/perf/trace"
@@ -146,7 +146,7 @@ func TestModelConfig(t *testing.T) {
 // TestCurves: all forms of a cost curve are the same curve.
 func TestCurves(t *testing.T) {
 	t.Parallel()
-	want := []cost.Point{{Batch: 1, Instances: 1, Time: 2500 * time.Microsecond, Executions: 40}, {Batch: 8, Instances: 1, Time: 5 * time.Millisecond, Executions: 20}}
+	want := []capacity.CurvePoint{{Batch: 1, Instances: 1, Time: 2500 * time.Microsecond, Executions: 40}, {Batch: 8, Instances: 1, Time: 5 * time.Millisecond, Executions: 20}}
 	for _, file := range []string{"perf.json", "stats.json"} {
 		c, err := readCurve("--curve", []string{"testdata/" + file}, "m")
 		require.NoError(t, err, file)

@@ -1,4 +1,4 @@
-package cost
+package capacity
 
 import (
 	"bytes"
@@ -11,18 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const ms = time.Millisecond
-
-func curve(t *testing.T, points ...Point) *Curve {
+func curve(t *testing.T, points ...CurvePoint) *Curve {
 	t.Helper()
-	c, err := New(points)
+	c, err := NewCurve(points)
 	require.NoError(t, err)
 	return c
 }
 
 func TestTime(t *testing.T) {
 	t.Parallel()
-	c := curve(t, Point{Batch: 2, Time: 10 * ms}, Point{Batch: 4, Time: 14 * ms}, Point{Batch: 8, Time: 18 * ms}, Point{Batch: 4, Instances: 3, Time: 34 * ms})
+	c := curve(t, CurvePoint{Batch: 2, Time: 10 * ms}, CurvePoint{Batch: 4, Time: 14 * ms}, CurvePoint{Batch: 8, Time: 18 * ms}, CurvePoint{Batch: 4, Instances: 3, Time: 34 * ms})
 	for _, test := range []struct {
 		rows, instances int
 		want            time.Duration
@@ -49,26 +47,26 @@ func TestTime(t *testing.T) {
 // further.
 func TestFallingCurve(t *testing.T) {
 	t.Parallel()
-	c := curve(t, Point{Batch: 1, Time: 10 * ms}, Point{Batch: 2, Time: 4 * ms})
+	c := curve(t, CurvePoint{Batch: 1, Time: 10 * ms}, CurvePoint{Batch: 2, Time: 4 * ms})
 	require.Equal(t, 4*ms, c.Time(100, 1))
 }
 
 func TestCombined(t *testing.T) {
 	t.Parallel()
-	c := curve(t, Point{Batch: 1, Time: 10 * ms, Executions: 1}, Point{Batch: 1, Instances: 1, Time: 20 * ms, Executions: 3})
-	require.Equal(t, []Point{{1, 1, 17500 * time.Microsecond, 4}}, c.Points())
+	c := curve(t, CurvePoint{Batch: 1, Time: 10 * ms, Executions: 1}, CurvePoint{Batch: 1, Instances: 1, Time: 20 * ms, Executions: 3})
+	require.Equal(t, []CurvePoint{{1, 1, 17500 * time.Microsecond, 4}}, c.Points())
 }
 
 func TestBest(t *testing.T) {
 	t.Parallel()
-	c := curve(t, Point{Batch: 1, Time: 10 * ms}, Point{Batch: 4, Time: 16 * ms}, Point{Batch: 8, Time: 64 * ms})
+	c := curve(t, CurvePoint{Batch: 1, Time: 10 * ms}, CurvePoint{Batch: 4, Time: 16 * ms}, CurvePoint{Batch: 8, Time: 64 * ms})
 	require.InDelta(t, 250, c.Best(8, 1), 1e-9, "batches of 4 are the best")
 	require.InDelta(t, 100, c.Best(1, 1), 1e-9)
 }
 
 func TestDoubts(t *testing.T) {
 	t.Parallel()
-	c := curve(t, Point{Batch: 4, Instances: 2, Time: ms}, Point{Batch: 8, Instances: 4, Time: ms})
+	c := curve(t, CurvePoint{Batch: 4, Instances: 2, Time: ms}, CurvePoint{Batch: 8, Instances: 4, Time: ms})
 	require.Empty(t, c.Doubts(8, 3))
 	require.Contains(t, c.Doubts(8, 5)[0], "at most 4 at work on a device: 5 instances")
 	require.Contains(t, c.Doubts(8, 1)[0], "at least 2 at work on a device: fewer, here 1,")
@@ -77,12 +75,12 @@ func TestDoubts(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	want := []Point{{Batch: 1, Time: 2 * ms}, {Batch: 8, Time: 4500 * time.Microsecond, Instances: 2, Executions: 7}}
+	want := []CurvePoint{{Batch: 1, Time: 2 * ms}, {Batch: 8, Time: 4500 * time.Microsecond, Instances: 2, Executions: 7}}
 	for _, text := range []string{
 		"batch,time_us,instances,executions\n1,2000,0,0\n8, 4500, 2,7\n",
 		`{"model": "m", "cost_curve": [{"batch": 1, "time_us": 2000}, {"batch": 8, "time_us": 4500, "instances": 2, "executions": 7}]}`,
 	} {
-		got, err := Read(strings.NewReader(text), "")
+		got, err := ReadCurvePoints(strings.NewReader(text), "")
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -98,11 +96,11 @@ const stats = `{"model_stats":[{"name":"m","version":"1","batch_stats":[
 // them.
 func TestReadStatistics(t *testing.T) {
 	t.Parallel()
-	got, err := Read(strings.NewReader(stats), "m")
+	got, err := ReadCurvePoints(strings.NewReader(stats), "m")
 	require.NoError(t, err)
-	require.Equal(t, []Point{{Batch: 1, Time: 2500, Executions: 4}, {Batch: 8, Time: 5000, Executions: 2}}, got)
+	require.Equal(t, []CurvePoint{{Batch: 1, Time: 2500, Executions: 4}, {Batch: 8, Time: 5000, Executions: 2}}, got)
 	for model, want := range map[string]string{"": "name one", "none": `no model "none", but m, other`, "other": "no executed batches"} {
-		_, err := Read(strings.NewReader(stats), model)
+		_, err := ReadCurvePoints(strings.NewReader(stats), model)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -121,26 +119,26 @@ func TestReadErrors(t *testing.T) {
 		`{"levels": []}`:               "neither cost_curve nor model_stats",
 		`{"model_stats":[{"name":"m","batch_stats":[{"batch_size":-1}]}]}`: "invalid syntax",
 	} {
-		_, err := Read(strings.NewReader(text), "")
+		_, err := ReadCurvePoints(strings.NewReader(text), "")
 		require.ErrorContains(t, err, want, text)
 	}
 }
 
 func TestNewErrors(t *testing.T) {
 	t.Parallel()
-	_, err := New(nil)
+	_, err := NewCurve(nil)
 	require.ErrorContains(t, err, "at least one batch size")
-	for _, p := range []Point{{Batch: 0, Time: ms}, {Batch: 1}, {Batch: 1, Time: -1}, {Batch: 1, Instances: -1, Time: ms}, {Batch: 1 << 30, Time: ms}, {Batch: 1, Time: 25 * time.Hour}} {
-		_, err := New([]Point{p})
+	for _, p := range []CurvePoint{{Batch: 0, Time: ms}, {Batch: 1}, {Batch: 1, Time: -1}, {Batch: 1, Instances: -1, Time: ms}, {Batch: 1 << 30, Time: ms}, {Batch: 1, Time: 25 * time.Hour}} {
+		_, err := NewCurve([]CurvePoint{p})
 		require.ErrorContains(t, err, "batches have 1 to", p)
 	}
 }
 
-// write writes a curve in the JSON form that Read documents.
+// write writes a curve in the JSON form that ReadCurvePoints documents.
 func write(w io.Writer, model string, c *Curve) error {
-	f := file{Model: model}
+	f := curveFile{Model: model}
 	for _, p := range c.Points() {
-		f.Curve = append(f.Curve, record{p.Batch, float64(p.Time) / float64(time.Microsecond), p.Instances, p.Executions})
+		f.Curve = append(f.Curve, curveRecord{p.Batch, float64(p.Time) / float64(time.Microsecond), p.Instances, p.Executions})
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -149,10 +147,10 @@ func write(w io.Writer, model string, c *Curve) error {
 
 func TestWriteAndRead(t *testing.T) {
 	t.Parallel()
-	c := curve(t, Point{Batch: 1, Time: 2 * ms}, Point{Batch: 8, Time: 4 * ms, Instances: 2, Executions: 5})
+	c := curve(t, CurvePoint{Batch: 1, Time: 2 * ms}, CurvePoint{Batch: 8, Time: 4 * ms, Instances: 2, Executions: 5})
 	var b bytes.Buffer
 	require.NoError(t, write(&b, "m", c))
-	points, err := Read(&b, "")
+	points, err := ReadCurvePoints(&b, "")
 	require.NoError(t, err)
 	require.Equal(t, c, curve(t, points...))
 }
@@ -162,11 +160,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(stats)
 	f.Add(`{"cost_curve": [{"batch": 1, "time_us": 2000}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		points, err := Read(strings.NewReader(text), "")
+		points, err := ReadCurvePoints(strings.NewReader(text), "")
 		if err != nil {
 			return
 		}
-		c, err := New(points)
+		c, err := NewCurve(points)
 		if err != nil {
 			return
 		}

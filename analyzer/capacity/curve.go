@@ -1,7 +1,8 @@
-// Package cost is the cost curve of a model: how long an instance runs a batch of so many rows,
+// The cost curve of a model: how long an instance runs a batch of so many rows,
 // while so many instances of its device run. It is measured once and then answers what other
 // settings would do.
-package cost
+
+package capacity
 
 import (
 	"cmp"
@@ -12,8 +13,8 @@ import (
 	"time"
 )
 
-// Point is one measurement.
-type Point struct {
+// CurvePoint is one measurement.
+type CurvePoint struct {
 	Batch     int // rows
 	Instances int // of the device that ran at the same time; 0 is 1
 	Time      time.Duration
@@ -23,20 +24,20 @@ type Point struct {
 }
 
 // Curve is the cost of batches. It is not changed after New.
-type Curve struct{ lines []line }
+type Curve struct{ lines []curveLine }
 
-// line is the cost at one number of instances, by ascending batch.
-type line struct {
+// curveLine is the cost at one number of instances, by ascending batch.
+type curveLine struct {
 	instances int
-	points    []Point
+	points    []CurvePoint
 }
 
-// New returns the curve through points.
-func New(points []Point) (*Curve, error) {
+// NewCurve returns the curve through points.
+func NewCurve(points []CurvePoint) (*Curve, error) {
 	if len(points) == 0 {
 		return nil, errors.New("a cost curve needs at least one batch size with its time")
 	}
-	sums := map[[2]int]Point{}
+	sums := map[[2]int]CurvePoint{}
 	for _, p := range points {
 		if p.Batch < 1 || p.Batch > 1<<20 || p.Instances < 0 || p.Time <= 0 || p.Time > 24*time.Hour {
 			return nil, fmt.Errorf("batch %d with %d instances takes %v: batches have 1 to %d rows and take more than 0 and at most a day", p.Batch, p.Instances, p.Time, 1<<20)
@@ -46,14 +47,14 @@ func New(points []Point) (*Curve, error) {
 		s := sums[key]
 		all := s.Executions + p.Executions
 		mean := (float64(s.Time)*float64(s.Executions) + float64(p.Time)*float64(p.Executions)) / float64(all)
-		sums[key] = Point{p.Batch, p.Instances, time.Duration(mean), all}
+		sums[key] = CurvePoint{p.Batch, p.Instances, time.Duration(mean), all}
 	}
 	c := &Curve{}
 	for _, p := range sums {
-		i := slices.IndexFunc(c.lines, func(l line) bool { return l.instances == p.Instances })
+		i := slices.IndexFunc(c.lines, func(l curveLine) bool { return l.instances == p.Instances })
 		if i < 0 {
 			i = len(c.lines)
-			c.lines = append(c.lines, line{instances: p.Instances})
+			c.lines = append(c.lines, curveLine{instances: p.Instances})
 		}
 		c.lines[i].points = append(c.lines[i].points, p)
 	}
@@ -65,8 +66,8 @@ func New(points []Point) (*Curve, error) {
 }
 
 // Points returns the measurements, by instances and batch.
-func (c *Curve) Points() []Point {
-	var all []Point
+func (c *Curve) Points() []CurvePoint {
+	var all []CurvePoint
 	for _, l := range c.lines {
 		all = append(all, l.points...)
 	}
@@ -78,7 +79,7 @@ func (c *Curve) Points() []Point {
 // largest batch, on that through the two largest. Below the smallest batch it is that of
 // the smallest. Beyond the numbers of instances that were measured it is that of the nearest.
 func (c *Curve) Time(rows, instances int) time.Duration {
-	i, found := slices.BinarySearchFunc(c.lines, instances, func(l line, n int) int { return cmp.Compare(l.instances, n) })
+	i, found := slices.BinarySearchFunc(c.lines, instances, func(l curveLine, n int) int { return cmp.Compare(l.instances, n) })
 	switch {
 	case found:
 		return c.lines[i].at(rows)
@@ -91,8 +92,8 @@ func (c *Curve) Time(rows, instances int) time.Duration {
 	return between(a.instances, b.instances, instances, a.at(rows), b.at(rows))
 }
 
-func (l line) at(rows int) time.Duration {
-	i, found := slices.BinarySearchFunc(l.points, rows, func(p Point, n int) int { return cmp.Compare(p.Batch, n) })
+func (l curveLine) at(rows int) time.Duration {
+	i, found := slices.BinarySearchFunc(l.points, rows, func(p CurvePoint, n int) int { return cmp.Compare(p.Batch, n) })
 	switch last := len(l.points) - 1; {
 	case found:
 		return l.points[i].Time

@@ -1,4 +1,4 @@
-package cost
+package capacity
 
 import (
 	"bytes"
@@ -13,82 +13,82 @@ import (
 	"time"
 )
 
-// file is a cost curve in JSON.
-type file struct {
+// curveFile is a cost curve in JSON.
+type curveFile struct {
 	Model string `json:"model,omitempty"`
 	// Curve has at least batch and time_us of each point.
-	Curve []record `json:"cost_curve"`
+	Curve []curveRecord `json:"cost_curve"`
 }
 
-// record is a point in JSON. Its names are also the columns in CSV.
-type record struct {
+// curveRecord is a point in JSON. Its names are also the columns in CSV.
+type curveRecord struct {
 	Batch      int     `json:"batch"`
 	TimeUs     float64 `json:"time_us"`
 	Instances  int     `json:"instances,omitempty"`
 	Executions uint64  `json:"executions,omitempty"`
 }
 
-func (r record) point() Point {
-	return Point{r.Batch, r.Instances, time.Duration(r.TimeUs * float64(time.Microsecond)), r.Executions}
+func (r curveRecord) point() CurvePoint {
+	return CurvePoint{r.Batch, r.Instances, time.Duration(r.TimeUs * float64(time.Microsecond)), r.Executions}
 }
 
-// statistics is the server's answer to a request for the statistics of a model.
-type statistics struct {
+// batchStatistics is the server's answer to a request for the statistics of a model.
+type batchStatistics struct {
 	Models []struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
 		Batches []struct {
-			Size   flexible `json:"batch_size"`
-			Input  duration `json:"compute_input"`
-			Infer  duration `json:"compute_infer"`
-			Output duration `json:"compute_output"`
+			Size   flexibleNumber     `json:"batch_size"`
+			Input  statisticsDuration `json:"compute_input"`
+			Infer  statisticsDuration `json:"compute_infer"`
+			Output statisticsDuration `json:"compute_output"`
 		} `json:"batch_stats"`
 	} `json:"model_stats"`
 }
 
-type duration struct {
-	Count flexible `json:"count"`
-	Ns    flexible `json:"ns"`
+type statisticsDuration struct {
+	Count flexibleNumber `json:"count"`
+	Ns    flexibleNumber `json:"ns"`
 }
 
-// flexible is a whole number, which the protocol's JSON may write as text.
-type flexible uint64
+// flexibleNumber is a whole number, which the protocol's JSON may write as text.
+type flexibleNumber uint64
 
 // UnmarshalJSON reads the number.
-func (f *flexible) UnmarshalJSON(text []byte) error {
+func (f *flexibleNumber) UnmarshalJSON(text []byte) error {
 	n, err := strconv.ParseUint(strings.Trim(string(text), `"`), 10, 64)
-	*f = flexible(n)
+	*f = flexibleNumber(n)
 	return err
 }
 
-// Read reads the points of a file, of one of three forms:
+// ReadCurvePoints reads the points of a file, of one of three forms:
 //
 //   - CSV whose first line names the columns batch, time_us and, if wanted, instances and
 //     executions;
 //   - JSON: {"cost_curve": [{"batch": 1, "time_us": 2300}, ...]} with the same names;
 //   - the statistics of a model as the server's HTTP endpoint gives them; with several models
 //     in it, those of the named one.
-func Read(in io.Reader, model string) ([]Point, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxBytes))
+func ReadCurvePoints(in io.Reader, model string) ([]CurvePoint, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxCurveBytes))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(text) == maxBytes:
-		return nil, fmt.Errorf("the file is larger than %d bytes", maxBytes)
+	case len(text) == maxCurveBytes:
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxCurveBytes)
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, errors.New("the file is empty")
 	}
 	if bytes.TrimSpace(text)[0] != '{' {
-		return readCSV(text)
+		return readCurveCSV(text)
 	}
-	var f file
-	var s statistics
+	var f curveFile
+	var s batchStatistics
 	if err := errors.Join(json.Unmarshal(text, &f), json.Unmarshal(text, &s)); err != nil {
 		return nil, err
 	}
 	switch {
 	case len(f.Curve) > 0:
-		points := make([]Point, len(f.Curve))
+		points := make([]CurvePoint, len(f.Curve))
 		for i, r := range f.Curve {
 			points[i] = r.point()
 		}
@@ -99,14 +99,14 @@ func Read(in io.Reader, model string) ([]Point, error) {
 	return nil, errors.New("the JSON is no cost curve: it has neither cost_curve nor model_stats")
 }
 
-// maxBytes bounds a file.
-const maxBytes = 16 << 20
+// maxCurveBytes bounds a file.
+const maxCurveBytes = 16 << 20
 
 // points returns the batches of one model. The time of a batch is what the instance was busy
 // for: input, computation and output.
-func (s statistics) points(model string) ([]Point, error) {
+func (s batchStatistics) points(model string) ([]CurvePoint, error) {
 	var names []string
-	var points []Point
+	var points []CurvePoint
 	for _, m := range s.Models {
 		if !slices.Contains(names, m.Name) {
 			names = append(names, m.Name)
@@ -117,7 +117,7 @@ func (s statistics) points(model string) ([]Point, error) {
 		for _, b := range m.Batches {
 			if n := uint64(b.Infer.Count); n > 0 {
 				ns := float64(b.Input.Ns) + float64(b.Infer.Ns) + float64(b.Output.Ns)
-				points = append(points, Point{Batch: int(b.Size), Time: time.Duration(ns / float64(n)), Executions: n})
+				points = append(points, CurvePoint{Batch: int(b.Size), Time: time.Duration(ns / float64(n)), Executions: n})
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func (s statistics) points(model string) ([]Point, error) {
 	return points, nil
 }
 
-func readCSV(text []byte) ([]Point, error) {
+func readCurveCSV(text []byte) ([]CurvePoint, error) {
 	d := csv.NewReader(bytes.NewReader(text))
 	d.TrimLeadingSpace = true
 	rows, err := d.ReadAll()
@@ -149,9 +149,9 @@ func readCSV(text []byte) ([]Point, error) {
 	if !slices.Contains(head, "batch") || !slices.Contains(head, "time_us") {
 		return nil, errors.New("the columns batch and time_us are needed")
 	}
-	var points []Point
+	var points []CurvePoint
 	for _, row := range rows[1:] {
-		var r record
+		var r curveRecord
 		for i, cell := range row {
 			if err := r.set(head[i], strings.TrimSpace(cell)); err != nil {
 				return nil, fmt.Errorf("line %d: %q in column %s is not a number from 0", len(points)+2, cell, head[i])
@@ -162,7 +162,7 @@ func readCSV(text []byte) ([]Point, error) {
 	return points, nil
 }
 
-func (r *record) set(column, cell string) error {
+func (r *curveRecord) set(column, cell string) error {
 	n, err := strconv.ParseFloat(cell, 64)
 	if err != nil || !(n >= 0 && n < 1e15) {
 		return errors.Join(err, errors.New("out of range"))
