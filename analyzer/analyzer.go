@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"triton/analyzer/bench"
 	"triton/analyzer/footprint"
 	"triton/analyzer/footprint/host"
 	"triton/analyzer/footprint/sweep"
@@ -81,42 +82,14 @@ func (c Config) Check() error {
 	return err
 }
 
-// Launcher starts servers.
-type Launcher interface {
-	// Launch returns when the server is ready, or an error with the server's last
-	// output.
-	Launch(ctx context.Context, s Setup) (Server, error)
-}
-
-// Setup describes a server to launch.
-type Setup struct {
-	Repository string
-	Model      string // must be ready too; empty for a server without models
-}
-
-// Server is a running server.
-type Server interface {
-	Endpoints() Endpoints
-	// PID returns the process whose memory counts, with its descendants.
-	PID() int
-	// Done is closed when the server has ended; Err then returns the reason.
-	Done() <-chan struct{}
-	Err() error
-	// Close stops the server and waits until it has ended.
-	Close() error
-}
-
-// Endpoints are the addresses of a server, "host:port".
-type Endpoints struct{ HTTP, GRPC, Metrics string }
-
 // Loader measures a model under load.
 type Loader interface {
-	Measure(ctx context.Context, at Endpoints, model string, l sweep.Load) (Measurement, error)
+	Measure(ctx context.Context, at bench.Endpoints, model string, l sweep.Load) (Measurement, error)
 	// Exercise sends a number of requests without measuring.
-	Exercise(ctx context.Context, at Endpoints, model string, l sweep.Load, requests int) error
+	Exercise(ctx context.Context, at bench.Endpoints, model string, l sweep.Load, requests int) error
 	// Executions returns how often each instance of the model has executed. It is an error if
 	// the server does not say.
-	Executions(ctx context.Context, at Endpoints, model string) ([]uint64, error)
+	Executions(ctx context.Context, at bench.Endpoints, model string) ([]uint64, error)
 }
 
 // Measurement holds the figures of one load.
@@ -149,7 +122,7 @@ type ProcFS = host.FS
 
 // Deps are the dependencies of an analysis.
 type Deps struct {
-	Launcher Launcher
+	Launcher bench.Launcher
 	Loader   Loader
 	Host     Machine
 	GPU      gpu.View // nil without GPUs

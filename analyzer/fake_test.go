@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/analyzer"
+	"triton/analyzer/bench"
 	"triton/analyzer/footprint/host"
 	"triton/analyzer/footprint/sweep"
 	"triton/pkg/gpu"
@@ -21,12 +22,7 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv(helperMode) != "" {
-		os.Exit(helper())
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const mib = 1 << 20
 
@@ -88,10 +84,10 @@ type fakeServer struct {
 	closeErr  error
 }
 
-func (s *fakeServer) Endpoints() analyzer.Endpoints {
-	return analyzer.Endpoints{HTTP: fmt.Sprint(s.pid)}
+func (s *fakeServer) Endpoints() bench.Endpoints {
+	return bench.Endpoints{HTTP: fmt.Sprint(s.pid)}
 }
-func (s *fakeServer) PID() int              { return s.pid }
+func (s *fakeServer) PIDs() []int           { return []int{s.pid} }
 func (s *fakeServer) Done() <-chan struct{} { return s.done }
 func (s *fakeServer) Err() error {
 	select {
@@ -112,7 +108,7 @@ func (s *fakeServer) Close() error {
 	return s.closeErr
 }
 
-func (w *world) Launch(ctx context.Context, s analyzer.Setup) (analyzer.Server, error) {
+func (w *world) Launch(ctx context.Context, s bench.Setup) (bench.Server, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f := &fakeServer{pid: 1000 + len(w.mu.launched), done: make(chan struct{}), peak: w.base}
@@ -139,7 +135,7 @@ func (w *world) Launch(ctx context.Context, s analyzer.Setup) (analyzer.Server, 
 }
 
 // find returns the server at an address. The caller holds the lock.
-func (w *world) find(at analyzer.Endpoints) *fakeServer {
+func (w *world) find(at bench.Endpoints) *fakeServer {
 	for _, s := range w.mu.servers {
 		if fmt.Sprint(s.pid) == at.HTTP {
 			return s
@@ -149,7 +145,7 @@ func (w *world) find(at analyzer.Endpoints) *fakeServer {
 	return nil
 }
 
-func (w *world) Measure(ctx context.Context, at analyzer.Endpoints, _ string, l sweep.Load) (analyzer.Measurement, error) {
+func (w *world) Measure(ctx context.Context, at bench.Endpoints, _ string, l sweep.Load) (analyzer.Measurement, error) {
 	time.Sleep(3 * time.Second)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +161,7 @@ func (w *world) Measure(ctx context.Context, at analyzer.Endpoints, _ string, l 
 }
 
 // Exercise takes as long as Measure's figures say.
-func (w *world) Exercise(ctx context.Context, at analyzer.Endpoints, _ string, l sweep.Load, requests int) error {
+func (w *world) Exercise(ctx context.Context, at bench.Endpoints, _ string, l sweep.Load, requests int) error {
 	w.mu.Lock()
 	s := w.find(at)
 	m, err := w.measure(s.instances, l)
@@ -181,7 +177,7 @@ func (w *world) Exercise(ctx context.Context, at analyzer.Endpoints, _ string, l
 	return errors.Join(err, w.exerciseErr, ctx.Err())
 }
 
-func (w *world) Executions(_ context.Context, at analyzer.Endpoints, _ string) ([]uint64, error) {
+func (w *world) Executions(_ context.Context, at bench.Endpoints, _ string) ([]uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.blind {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"triton/analyzer/bench"
 	"triton/analyzer/footprint"
 	"triton/analyzer/footprint/device"
-	"triton/analyzer/scratch"
 	"triton/pkg/inferencepb"
 )
 
@@ -99,7 +99,7 @@ func (r *run) prepare() (err error) {
 			return err
 		}
 	}
-	r.dir, r.removeDir, err = scratch.New(r.TempDir, "triton-analyze-")
+	r.dir, r.removeDir, err = bench.NewScratch(r.TempDir, "triton-analyze-")
 	return err
 }
 

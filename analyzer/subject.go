@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"triton/analyzer/bench"
 	"triton/analyzer/footprint"
 	"triton/analyzer/trial"
 )
@@ -58,7 +59,7 @@ func (r *run) warnOnce(text string) {
 // Start starts a server over a copy of the model's configuration.
 func (r *run) Start(ctx context.Context, instances int) (footprint.Server, error) {
 	r.starts++
-	setup := Setup{Repository: filepath.Join(r.dir, strconv.Itoa(r.starts))}
+	setup := bench.Setup{Repository: filepath.Join(r.dir, strconv.Itoa(r.starts))}
 	if instances == 0 {
 		if err := os.Mkdir(setup.Repository, 0o755); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"triton/analyzer/bench"
 	"triton/analyzer/footprint"
 	"triton/analyzer/footprint/sweep"
 )
@@ -23,14 +24,23 @@ const (
 // tested is a server of the analysis.
 type tested struct {
 	run       *run
-	server    Server
+	server    bench.Server
 	instances int
 	kills     uint64
 }
 
+// pids returns the processes of the server and their descendants.
+func (v *tested) pids() []int {
+	var all []int
+	for _, root := range v.server.PIDs() {
+		all = append(all, v.run.Host.Tree(root)...)
+	}
+	return all
+}
+
 // Memory reads the server and its descendants.
 func (v *tested) Memory() (footprint.Reading, error) {
-	pids := v.run.Host.Tree(v.server.PID())
+	pids := v.pids()
 	r := footprint.Reading{}
 	m, err := v.run.Host.Processes(pids)
 	if err == nil {
@@ -205,7 +215,7 @@ func (v *tested) Close() error {
 
 // keepHost keeps the kinds of host memory of a server.
 func (r *run) keepHost(v *tested) {
-	pids := r.Host.Tree(v.server.PID())
+	pids := v.pids()
 	m, err := r.Host.Processes(pids)
 	if err != nil {
 		return
@@ -219,7 +229,7 @@ func (r *run) keepHost(v *tested) {
 }
 
 // whileRunning returns a context that ends with the server. end releases it.
-func whileRunning(ctx context.Context, s Server) (_ context.Context, end func()) {
+func whileRunning(ctx context.Context, s bench.Server) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -16,7 +16,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/trial"
 )
 
@@ -35,8 +35,8 @@ type Checkpoint struct {
 type RecordedTrial struct {
 	// Key identifies the configurations, the load and the options of the measurement.
 	Key     string
-	Options []load.Options // of the members
-	Result  trial.Result   // with a measurement; its proposal is not kept
+	Options []bench.LoadOptions // of the members
+	Result  trial.Result        // with a measurement; its proposal is not kept
 	// Foreign reports that Model Analyzer measured it.
 	Foreign bool
 }

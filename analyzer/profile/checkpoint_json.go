@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/trial"
 )
 
@@ -50,10 +50,10 @@ type runConfig struct {
 }
 
 type memberConfig struct {
-	Model     string        `json:"_model_name"`
-	Variant   variantConfig `json:"_model_config_variant"`
-	Options   load.Options  `json:"_perf_config"`
-	Composing compositions  `json:"_composing_config_variants"`
+	Model     string            `json:"_model_name"`
+	Variant   variantConfig     `json:"_model_config_variant"`
+	Options   bench.LoadOptions `json:"_perf_config"`
+	Composing compositions      `json:"_composing_config_variants"`
 }
 
 type compositions []variantConfig

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
 )
@@ -84,10 +84,10 @@ func state(t *testing.T) *Checkpoint {
 	for i, batch := range []float64{8, 4} {
 		v, err := s.Names.Variant(&inferencepb.ModelConfig{Name: "m", MaxBatchSize: 1}, trial.Patch{"max_batch_size": batch}, []trial.Variant{b})
 		require.NoError(t, err)
-		var o load.Options
+		var o bench.LoadOptions
 		o.Set("model-name", "m")
 		s.Trials = append(s.Trials, RecordedTrial{
-			Key: v.Name, Options: []load.Options{o},
+			Key: v.Name, Options: []bench.LoadOptions{o},
 			Result: trial.Result{
 				Config: trial.Config{Members: []trial.Member{{Variant: v, Composing: []trial.Variant{b}, Load: trial.Load{Batch: i + 1, RequestRate: 100}}}},
 				Measurement: &trial.Measurement{

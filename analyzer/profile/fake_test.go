@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/analyzer/launch"
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/client"
@@ -36,17 +35,17 @@ type world struct {
 	served      map[string]string // configurations that the server completes, by model
 	loadErr     func(model, config string) error
 	launchErr   error
-	measure     func(o load.Options) load.Outcome
+	measure     func(o bench.LoadOptions) bench.Outcome
 	beforeTrial func(n int) // of the trials that are measured, from 1
 	dieUnder    int         // the number of the run during which the server ends
 
 	mu struct {
 		sync.Mutex
 		events    []string
-		setups    []launch.Setup
+		setups    []bench.Setup
 		open      int
 		loaded    map[string]string // JSON by model
-		runs      [][]load.Options
+		runs      [][]bench.LoadOptions
 		proposed  int
 		results   []*trial.Result
 		subjects  []Subject
@@ -89,7 +88,7 @@ func (w *world) add(model, config string) {
 func (w *world) deps() Deps {
 	d := Deps{
 		Launcher: w, Generator: w, Devices: w.devices, Tool: "triton test", Interrupt: w.mu.interrupt,
-		Connect: func(launch.Endpoints) (Control, error) { return &fakeControl{w: w}, nil },
+		Connect: func(bench.Endpoints) (Control, error) { return &fakeControl{w: w}, nil },
 		NewSearch: func(s Subject) (Search, error) {
 			w.mu.subjects = append(w.mu.subjects, s)
 			return &fakeSearch{w: w}, nil
@@ -134,7 +133,7 @@ type fakeServer struct {
 	once sync.Once
 }
 
-func (w *world) Launch(_ context.Context, s launch.Setup) (launch.Server, error) {
+func (w *world) Launch(_ context.Context, s bench.Setup) (bench.Server, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.launchErr != nil {
@@ -147,8 +146,8 @@ func (w *world) Launch(_ context.Context, s launch.Setup) (launch.Server, error)
 	return w.mu.server, nil
 }
 
-func (s *fakeServer) Endpoints() launch.Endpoints {
-	return launch.Endpoints{HTTP: "127.0.0.1:1", GRPC: "127.0.0.1:2", Metrics: "http://127.0.0.1:3/metrics"}
+func (s *fakeServer) Endpoints() bench.Endpoints {
+	return bench.Endpoints{HTTP: "127.0.0.1:1", GRPC: "127.0.0.1:2", Metrics: "http://127.0.0.1:3/metrics"}
 }
 func (s *fakeServer) PIDs() []int           { return []int{os.Getpid()} }
 func (s *fakeServer) Done() <-chan struct{} { return s.done }
@@ -215,12 +214,12 @@ func (c *fakeControl) ModelConfig(_ context.Context, model, _ string) (*client.M
 }
 
 // Run measures the loaded configuration: the throughput is its largest batch times the concurrency.
-func (w *world) Run(ctx context.Context, models []load.Options) []load.Outcome {
+func (w *world) Run(ctx context.Context, models []bench.LoadOptions) []bench.Outcome {
 	w.mu.Lock()
 	w.mu.runs = append(w.mu.runs, models)
 	n, server := len(w.mu.runs), w.mu.server
 	w.mu.Unlock()
-	out := make([]load.Outcome, len(models))
+	out := make([]bench.Outcome, len(models))
 	if n == w.dieUnder {
 		server.end(errors.New("the server ended by itself (signal: killed)"))
 		<-ctx.Done()
@@ -231,12 +230,12 @@ func (w *world) Run(ctx context.Context, models []load.Options) []load.Outcome {
 			out[i] = w.measure(o)
 			continue
 		}
-		out[i] = load.Outcome{Figures: load.Figures{Stable: true, Requests: 100, Values: trial.Values{trial.Throughput: w.throughput(o), trial.LatencyP99: 1}}}
+		out[i] = bench.Outcome{Figures: bench.Figures{Stable: true, Requests: 100, Values: trial.Values{trial.Throughput: w.throughput(o), trial.LatencyP99: 1}}}
 	}
 	return out
 }
 
-func (w *world) throughput(o load.Options) float64 {
+func (w *world) throughput(o bench.LoadOptions) float64 {
 	var config struct {
 		Batch int `json:"max_batch_size"`
 	}

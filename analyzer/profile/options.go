@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 )
@@ -15,8 +15,8 @@ const preciseInterval = "500"
 
 // loadOptions returns the load generator's options for the members of a trial. The addresses are
 // those of the settings, so that the options of a trial are the same in every run.
-func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]load.Options, error) {
-	all := make([]load.Options, len(c.Members))
+func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]bench.LoadOptions, error) {
+	all := make([]bench.LoadOptions, len(c.Members))
 	for i, m := range c.Members {
 		given, err := r.options(m.Model)
 		if err != nil {
@@ -46,7 +46,7 @@ func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]loa
 }
 
 // common sets what Model Analyzer passes to every run.
-func (r *runner) common(o *load.Options, m trial.Member) {
+func (r *runner) common(o *bench.LoadOptions, m trial.Member) {
 	o.Set("model-name", m.Model)
 	o.Set("latency-report-file", m.Model+"-results.csv")
 	o.Set("measurement-mode", "count_windows")
@@ -78,7 +78,7 @@ func (r *runner) common(o *load.Options, m trial.Member) {
 
 // languageModel makes the load generator report tokens. Of genai-perf's flags it has those that
 // perf_analyzer has too; the others make requests, which perf_analyzer_flags describe here.
-func (r *runner) languageModel(o *load.Options, m settings.Model) {
+func (r *runner) languageModel(o *bench.LoadOptions, m settings.Model) {
 	if r.Client.Path != "" {
 		r.warn("perf_analyzer reports no tokens. Leave out perf_analyzer_path to measure language models.")
 		return
@@ -94,7 +94,7 @@ func (r *runner) languageModel(o *load.Options, m settings.Model) {
 	}
 }
 
-func setLoad(o *load.Options, l trial.Load) {
+func setLoad(o *bench.LoadOptions, l trial.Load) {
 	o.Set("batch-size", strconv.Itoa(max(1, l.Batch)))
 	switch {
 	case l.Concurrency > 0:
@@ -107,9 +107,9 @@ func setLoad(o *load.Options, l trial.Load) {
 }
 
 // address returns the options with the addresses of the running server.
-func (s *session) address(c trial.Config, options []load.Options) []load.Options {
+func (s *session) address(c trial.Config, options []bench.LoadOptions) []bench.LoadOptions {
 	at := s.server.Endpoints()
-	out := make([]load.Options, len(options))
+	out := make([]bench.LoadOptions, len(options))
 	for i, o := range options {
 		out[i] = o.Clone()
 		if s.control == nil {
@@ -130,7 +130,7 @@ func (s *session) address(c trial.Config, options []load.Options) []load.Options
 }
 
 // settingsURL returns the address of the settings for the protocol of a load.
-func (s *session) settingsURL(o load.Options) string {
+func (s *session) settingsURL(o bench.LoadOptions) string {
 	if strings.EqualFold(o.Get("protocol"), "http") {
 		return s.Server.HTTPEndpoint
 	}

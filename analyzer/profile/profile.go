@@ -13,8 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/analyzer/launch"
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/client"
@@ -43,11 +42,11 @@ type Control interface {
 
 // Deps are the dependencies of a profile.
 type Deps struct {
-	Launcher launch.Launcher
+	Launcher bench.Launcher
 	// Completer launches servers for the completion of configurations; nil means Launcher.
-	Completer launch.Launcher
-	Connect   func(launch.Endpoints) (Control, error)
-	Generator load.Generator
+	Completer bench.Launcher
+	Connect   func(bench.Endpoints) (Control, error)
+	Generator bench.Generator
 	NewSearch func(Subject) (Search, error)
 	// GPU reads the devices of this machine; nil if it has none, or if the server is elsewhere.
 	GPU     gpu.View
@@ -256,7 +255,7 @@ func (r *runner) warn(text string) {
 }
 
 // logFailure appends the output of a failed load generator to a file beside the results.
-func (r *runner) logFailure(o load.Options, out load.Outcome) {
+func (r *runner) logFailure(o bench.LoadOptions, out bench.Outcome) {
 	path := filepath.Join(r.Output.ExportPath, "perf_analyzer_error.log")
 	err := os.MkdirAll(r.Output.ExportPath, 0o755)
 	if err == nil {

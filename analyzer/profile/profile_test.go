@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/launch"
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/gpu"
@@ -196,15 +195,15 @@ func TestFailures(t *testing.T) {
 			w.proposals = w.proposals[:1]
 		}, []string{"m_config_default limit_rejected"}, "no measurement succeeded; the last failure: load m_config_default: "},
 		"out of memory at run": {func(w *world) {
-			w.measure = func(load.Options) load.Outcome {
-				return load.Outcome{Err: errors.New("onnx: Failed to allocate memory for requested buffer of size 10")}
+			w.measure = func(bench.LoadOptions) bench.Outcome {
+				return bench.Outcome{Err: errors.New("onnx: Failed to allocate memory for requested buffer of size 10")}
 			}
 			w.proposals = w.proposals[:1]
 		}, []string{"m_config_default host_oom"}, "no measurement succeeded; the last failure: model m: onnx: "},
 		"out of GPU memory at run": {func(w *world) {
 			w.devices = []gpu.Device{{UUID: "GPU-1"}}
-			w.measure = func(load.Options) load.Outcome {
-				return load.Outcome{Err: errors.New("onnx: Failed to allocate memory for requested buffer of size 10")}
+			w.measure = func(bench.LoadOptions) bench.Outcome {
+				return bench.Outcome{Err: errors.New("onnx: Failed to allocate memory for requested buffer of size 10")}
 			}
 			w.proposals = w.proposals[:1]
 		}, []string{"m_config_default gpu_oom_run"}, "no measurement succeeded; the last failure: model m: onnx: "},
@@ -251,11 +250,11 @@ func TestErrorLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m")
 	w.proposals = []trial.Proposal{propose("m", 1, nil), propose("m", 2, nil)}
-	w.measure = func(o load.Options) load.Outcome {
+	w.measure = func(o bench.LoadOptions) bench.Outcome {
 		if o.Get("concurrency-range") == "1" {
-			return load.Outcome{Err: errors.New("refused"), Output: "E: refused\n"}
+			return bench.Outcome{Err: errors.New("refused"), Output: "E: refused\n"}
 		}
-		return load.Outcome{Figures: load.Figures{Values: trial.Values{}}}
+		return bench.Outcome{Figures: bench.Figures{Values: trial.Values{}}}
 	}
 	_, err := w.run()
 	require.NoError(t, err)
@@ -537,7 +536,7 @@ func TestCAPI(t *testing.T) {
 	w.settings.Server.LaunchMode = settings.CAPI
 	w.proposals = []trial.Proposal{propose("m", 1, batch16)}
 	d := w.deps()
-	d.Completer, d.Launcher = w, launch.None{PIDs: func() []int { return nil }}
+	d.Completer, d.Launcher = w, bench.None{PIDs: func() []int { return nil }}
 	_, err := Run(t.Context(), w.settings, d)
 	require.NoError(t, err)
 	require.Len(t, w.mu.runs, 1)

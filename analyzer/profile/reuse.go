@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"triton/analyzer/launch"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 )
@@ -85,7 +85,7 @@ func (s *session) reusable(of settings.Model) bool {
 	return sameSetup(s.setup, s.setupFor(of))
 }
 
-func sameSetup(a, b launch.Setup) bool {
+func sameSetup(a, b bench.Setup) bool {
 	return slices.Equal(a.Flags, b.Flags) && len(a.Env) == len(b.Env) && len(a.Container) == len(b.Container) &&
 		(len(a.Env) == 0 || reflect.DeepEqual(a.Env, b.Env)) && (len(a.Container) == 0 || reflect.DeepEqual(a.Container, b.Container))
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/launch"
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 )
@@ -34,11 +33,11 @@ func TestServerAfterFailure(t *testing.T) {
 	w := newWorld(t, "m", "n")
 	w.settings.Models[1].ServerFlags = settings.Flags{{Name: "log-verbose", Values: []string{"1"}}}
 	w.proposals = []trial.Proposal{propose("m", 1, nil), propose("m", 2, batch16), propose("m", 3, batch32), propose("n", 1, nil)}
-	w.measure = func(o load.Options) load.Outcome {
+	w.measure = func(o bench.LoadOptions) bench.Outcome {
 		if o.Get("concurrency-range") == "2" {
-			return load.Outcome{Err: errors.New("the model does not answer")}
+			return bench.Outcome{Err: errors.New("the model does not answer")}
 		}
-		return load.Outcome{Figures: load.Figures{Stable: true}}
+		return bench.Outcome{Figures: bench.Figures{Stable: true}}
 	}
 	_, err := w.run()
 	require.NoError(t, err)
@@ -54,7 +53,7 @@ type slowStop struct {
 
 func (l *slowStop) Overlapping() bool { return true }
 
-func (l *slowStop) Launch(ctx context.Context, s launch.Setup) (launch.Server, error) {
+func (l *slowStop) Launch(ctx context.Context, s bench.Setup) (bench.Server, error) {
 	server, err := l.world.Launch(ctx, s)
 	stop := make(chan struct{})
 	l.stops = append(l.stops, stop)
@@ -62,7 +61,7 @@ func (l *slowStop) Launch(ctx context.Context, s launch.Setup) (launch.Server, e
 }
 
 type slowServer struct {
-	launch.Server
+	bench.Server
 	stop chan struct{}
 }
 

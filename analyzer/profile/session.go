@@ -10,8 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"triton/analyzer/launch"
-	"triton/analyzer/monitor"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/client"
@@ -22,11 +21,11 @@ var noOverride client.Override
 // session is the server of a profile and what it has loaded.
 type session struct {
 	*runner
-	server  launch.Server
+	server  bench.Server
 	control Control  // nil if the load generator has the server in its process
 	variant string   // names of the loaded variants; empty: none
 	loaded  []string // models, in the order of loading
-	setup   launch.Setup
+	setup   bench.Setup
 	failed  bool    // the last trial had no measurement: nobody knows what the server is left with
 	retired retired // servers that stop while the next one runs
 	spent   Spent
@@ -121,7 +120,7 @@ func (s *session) sampleEmpty(ctx context.Context) error {
 }
 
 // start starts a server with the options of a model, or restarts it with other options.
-func (s *session) start(ctx context.Context, l launch.Launcher, of settings.Model) error {
+func (s *session) start(ctx context.Context, l bench.Launcher, of settings.Model) error {
 	s.retire()
 	defer s.spent.count(&s.spent.Starting)()
 	setup := s.setupFor(of)
@@ -138,8 +137,8 @@ func (s *session) start(ctx context.Context, l launch.Launcher, of settings.Mode
 	return nil
 }
 
-func (s *session) setupFor(of settings.Model) launch.Setup {
-	return launch.Setup{Flags: s.serverFlags(of.ServerFlags), Env: of.ServerEnvironment, Container: of.DockerArgs}
+func (s *session) setupFor(of settings.Model) bench.Setup {
+	return bench.Setup{Flags: s.serverFlags(of.ServerFlags), Env: of.ServerEnvironment, Container: of.DockerArgs}
 }
 
 // fixedFlags are set by the launcher.
@@ -299,26 +298,26 @@ func (s *session) ended(err error) error {
 
 // memoryReader is a server that reads its own memory, such as a container.
 type memoryReader interface {
-	Memory(ctx context.Context) (monitor.Reading, error)
+	Memory(ctx context.Context) (bench.Reading, error)
 }
 
 // watch starts to read devices and memory.
-func (s *session) watch(ctx context.Context) *monitor.Watch {
-	var sources []monitor.Source
+func (s *session) watch(ctx context.Context) *bench.Watch {
+	var sources []bench.Source
 	at := s.server.Endpoints()
 	switch {
 	case len(s.Devices) > 0:
 		// Peaks of memory are short, and reading the driver is cheap.
-		sources = append(sources, monitor.Source{Read: monitor.GPUs(s.GPU, s.Devices), Every: min(s.MemoryInterval, s.MonitoringInterval)})
+		sources = append(sources, bench.Source{Read: bench.ReadGPUs(s.GPU, s.Devices), Every: min(s.MemoryInterval, s.MonitoringInterval)})
 	case s.Server.LaunchMode == settings.Remote && !s.DCGMDisable:
-		sources = append(sources, monitor.Source{Read: monitor.Page(at.Metrics), Every: s.MonitoringInterval})
+		sources = append(sources, bench.Source{Read: bench.ReadPage(at.Metrics), Every: s.MonitoringInterval})
 	}
 	if s.CollectCPUMetrics {
 		if m, ok := s.server.(memoryReader); ok {
-			sources = append(sources, monitor.Source{Read: m.Memory, Every: s.MonitoringInterval})
+			sources = append(sources, bench.Source{Read: m.Memory, Every: s.MonitoringInterval})
 		} else if s.Server.LaunchMode != settings.Remote {
-			sources = append(sources, monitor.Source{Read: monitor.Host{}.Memory(s.server.PIDs), Every: s.MonitoringInterval})
+			sources = append(sources, bench.Source{Read: bench.HostReader{}.Memory(s.server.PIDs), Every: s.MonitoringInterval})
 		}
 	}
-	return monitor.Start(ctx, sources...)
+	return bench.StartWatch(ctx, sources...)
 }

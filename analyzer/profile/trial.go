@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/analyzer/load"
-	"triton/analyzer/monitor"
+	"triton/analyzer/bench"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 )
@@ -115,7 +114,7 @@ func (r *runner) writeVariants(c trial.Config) error {
 
 // key identifies a trial over several runs: in Model Analyzer's form, and with the server's flags, its
 // environment and the arguments of its container, which change what is measured, where there are any.
-func (r *runner) key(c trial.Config, options []load.Options) string {
+func (r *runner) key(c trial.Config, options []bench.LoadOptions) string {
 	var b strings.Builder
 	for i, m := range c.Members {
 		b.WriteString(m.Name + " " + options[i].Representation())
@@ -146,7 +145,7 @@ func (r *runner) key(c trial.Config, options []load.Options) string {
 }
 
 // measure provides the server, puts load on it and collects the metrics.
-func (r *runner) measure(ctx context.Context, result trial.Result, options []load.Options) trial.Result {
+func (r *runner) measure(ctx context.Context, result trial.Result, options []bench.LoadOptions) trial.Result {
 	s, c := r.session, result.Config
 	if err := s.provide(ctx, VariantsName(c), c); err != nil {
 		s.failed = true
@@ -155,7 +154,7 @@ func (r *runner) measure(ctx context.Context, result trial.Result, options []loa
 	begin := time.Now()
 	w := s.watch(ctx)
 	running, end := s.whileRunning(ctx)
-	supervisor := load.Supervisor{
+	supervisor := bench.Supervisor{
 		Generator: r.Generator, Attempts: r.Client.MaxAutoAdjusts, Timeout: r.Client.Timeout, Failed: r.logFailure,
 	}
 	figures, err := supervisor.Measure(running, s.address(c, options))
@@ -194,7 +193,7 @@ func (s *session) whileRunning(ctx context.Context) (_ context.Context, end func
 }
 
 // combine makes one measurement of the generator's figures and the readings.
-func (r *runner) combine(c trial.Config, figures []load.Figures, reading monitor.Reading) *trial.Measurement {
+func (r *runner) combine(c trial.Config, figures []bench.Figures, reading bench.Reading) *trial.Measurement {
 	m := &trial.Measurement{Stable: true, GPUs: reading.GPUs}
 	for i, f := range figures {
 		v := maps.Clone(f.Values)
@@ -231,7 +230,7 @@ func onCPU(c trial.Config) bool {
 }
 
 // learnGPUs adds devices of a server elsewhere to those that are known.
-func (s *session) learnGPUs(reading monitor.Reading) {
+func (s *session) learnGPUs(reading bench.Reading) {
 	for id, v := range reading.GPUs {
 		if _, known := s.state.GPUs[id]; known {
 			continue
@@ -272,6 +271,6 @@ func explicitError(err error) error {
 }
 
 // failureText is the entry of a failed run in the file of errors.
-func failureText(o load.Options, out load.Outcome) string {
+func failureText(o bench.LoadOptions, out bench.Outcome) string {
 	return fmt.Sprintf("Command: \nperf_analyzer %s\n\nError: %v\n%s\n", strings.Join(o.Args(), " "), out.Err, strings.TrimRight(out.Output, "\n"))
 }

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"triton/analyzer"
+	"triton/analyzer/bench"
 )
 
 // executionFlags make a server count the executions of each instance.
@@ -21,8 +21,8 @@ var executions = regexp.MustCompile(`^triton_instance_exec_count\{(.*)\} (\d+)$`
 
 // Executions reads the counters of the instances from the server's metrics. Several versions of
 // the model have instances of their own.
-func (l loader) Executions(ctx context.Context, at analyzer.Endpoints, model string) ([]uint64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at.Metrics+"/metrics", nil)
+func (l loader) Executions(ctx context.Context, at bench.Endpoints, model string) ([]uint64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.Metrics, nil)
 	if err != nil {
 		return nil, err
 	}

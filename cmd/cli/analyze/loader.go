@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"triton/analyzer"
+	"triton/analyzer/bench"
 	"triton/analyzer/footprint/sweep"
 	"triton/perf"
 	"triton/pkg/client"
@@ -21,7 +22,7 @@ type loader struct {
 
 // Measure runs one level of perf. Windows that are too short for the model are made longer,
 // because windows with a few requests never agree, and those of a machine that stalls have none.
-func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string, load sweep.Load) (analyzer.Measurement, error) {
+func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, load sweep.Load) (analyzer.Measurement, error) {
 	const enough, longest = 60, 10 * time.Second
 	c := l.config(model, load)
 	for {
@@ -41,7 +42,7 @@ func (l loader) Measure(ctx context.Context, at analyzer.Endpoints, model string
 }
 
 // Exercise runs one level of perf that ends after a number of requests.
-func (l loader) Exercise(ctx context.Context, at analyzer.Endpoints, model string, load sweep.Load, requests int) error {
+func (l loader) Exercise(ctx context.Context, at bench.Endpoints, model string, load sweep.Load, requests int) error {
 	c := l.config(model, load)
 	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
 	if _, err := l.run(ctx, at, c); err != nil {
@@ -59,7 +60,7 @@ func (l loader) config(model string, load sweep.Load) perf.Config {
 }
 
 // run runs perf once and returns its only level.
-func (l loader) run(ctx context.Context, at analyzer.Endpoints, c perf.Config) (perf.Level, error) {
+func (l loader) run(ctx context.Context, at bench.Endpoints, c perf.Config) (perf.Level, error) {
 	options := l.client
 	options.Address = at.HTTP
 	if options.Protocol == client.GRPC {

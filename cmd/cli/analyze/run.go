@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"triton/analyzer"
+	"triton/analyzer/bench"
 	"triton/cmd/cli/devices"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
@@ -56,7 +57,7 @@ func analyze(ctx context.Context, p process.Process, o *options) (*analyzer.Resu
 	command = append(command, executionFlags...)
 	log := startProgress(p.Stderr, p.StderrTerminal && p.Getenv("TERM") != "dumb", o)
 	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
-		Launcher: analyzer.ProcessLauncher{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
+		Launcher: bench.Local{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
 		Loader:   loader{o.load, o.client},
 		Host:     analyzer.ProcFS{},
 		GPU:      view,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/analyzer/load"
+	"triton/analyzer/bench"
 	"triton/analyzer/trial"
 	perfcmd "triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
@@ -23,11 +23,11 @@ type generator struct {
 	output  io.Writer // receives the notices of measurements; may be nil
 }
 
-var _ load.Generator = generator{}
+var _ bench.Generator = generator{}
 
 // Run measures models at the same time.
-func (g generator) Run(ctx context.Context, models []load.Options) []load.Outcome {
-	out := make([]load.Outcome, len(models))
+func (g generator) Run(ctx context.Context, models []bench.LoadOptions) []bench.Outcome {
+	out := make([]bench.Outcome, len(models))
 	runs := make([]*perfcmd.Run, len(models))
 	for i, o := range models {
 		var err error
@@ -47,7 +47,7 @@ func (g generator) Run(ctx context.Context, models []load.Options) []load.Outcom
 
 // arguments returns the command line of a model: without the files of a report, and without the metrics
 // of the server, which the profile reads itself.
-func arguments(o load.Options) []string {
+func arguments(o bench.LoadOptions) []string {
 	o = o.Clone()
 	for _, name := range []string{
 		"latency-report-file", "verbose-csv", "verbose", "extra-verbose", "collect-metrics", "metrics-url", "metrics-interval",
@@ -59,8 +59,8 @@ func arguments(o load.Options) []string {
 
 // outcome converts the end of a run. With precise, a measurement counts whose confidence intervals are
 // wider than was asked for.
-func outcome(o perfcmd.Outcome, precise bool) load.Outcome {
-	out := load.Outcome{Output: o.Notices, Err: o.Err}
+func outcome(o perfcmd.Outcome, precise bool) bench.Outcome {
+	out := bench.Outcome{Output: o.Notices, Err: o.Err}
 	var level *perf.Level
 	if o.Report != nil {
 		for _, l := range o.Report.All() {
@@ -92,7 +92,7 @@ func cause(err error) error {
 	return err
 }
 
-func figures(l *perf.Level) load.Figures {
+func figures(l *perf.Level) bench.Figures {
 	v := trial.Values{
 		trial.Throughput:     l.Throughput,
 		trial.LatencyAvg:     ms(l.AvgLatency),
@@ -105,7 +105,7 @@ func figures(l *perf.Level) load.Figures {
 	if l.Server != nil {
 		addServer(v, l.Server)
 	}
-	f := load.Figures{Values: v, Requests: l.Requests, Stable: l.Stable, Confidence: map[trial.Metric]trial.Interval{}}
+	f := bench.Figures{Values: v, Requests: l.Requests, Stable: l.Stable, Confidence: map[trial.Metric]trial.Interval{}}
 	addInterval(f.Confidence, trial.Throughput, l.ThroughputInterval, 1)
 	addInterval(f.Confidence, trial.LatencyAvg, l.AvgInterval, float64(time.Millisecond))
 	for _, p := range l.Percentiles {

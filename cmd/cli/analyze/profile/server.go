@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
-	"triton/analyzer/launch"
-	"triton/analyzer/launch/docker"
-	"triton/analyzer/load"
-	"triton/analyzer/load/external"
+	"triton/analyzer/bench"
 	"triton/analyzer/profile"
 	"triton/analyzer/settings"
 	perfcmd "triton/cmd/cli/perf"
@@ -17,9 +15,12 @@ import (
 	"triton/pkg/client"
 )
 
+// stopTimeout is the time that a server gets to stop, as in Model Analyzer.
+const stopTimeout = 5 * time.Second
+
 // launchers returns the launcher of the servers to measure, and that of the servers which complete
 // configurations.
-func launchers(p process.Process, o *settings.Profile, devices []string, pids func() []int, log io.Writer) (measured, completer launch.Launcher, err error) {
+func launchers(p process.Process, o *settings.Profile, devices []string, pids func() []int, log io.Writer) (measured, completer bench.Launcher, err error) {
 	ready := time.Duration(o.Client.MaxRetries) * time.Second
 	command := []string{o.Server.Path}
 	if o.Server.Path == "" {
@@ -29,22 +30,22 @@ func launchers(p process.Process, o *settings.Profile, devices []string, pids fu
 		}
 		command = []string{program, "serve"}
 	}
-	local := launch.Local{
-		Command: command, Repository: o.ModelRepository, Env: p.Environ, Devices: devices,
-		MetricsInterval: o.MonitoringInterval, ReadyTimeout: ready, Log: log,
+	local := bench.Local{
+		Command: slices.Concat(command, bench.CommonFlags(o.MonitoringInterval)), Repository: o.ModelRepository,
+		Env: p.Environ, Devices: devices, ReadyTimeout: ready, StopTimeout: stopTimeout, Log: log,
 	}
-	at := launch.Endpoints{HTTP: o.Server.HTTPEndpoint, GRPC: o.Server.GRPCEndpoint, Metrics: o.Server.MetricsURL}
+	at := bench.Endpoints{HTTP: o.Server.HTTPEndpoint, GRPC: o.Server.GRPCEndpoint, Metrics: o.Server.MetricsURL}
 	switch o.Server.LaunchMode {
 	case settings.Remote:
-		return launch.Running{At: at}, nil, nil
+		return bench.Running{At: at}, nil, nil
 	case settings.CAPI:
-		return launch.None{PIDs: pids}, local, nil
+		return bench.None{PIDs: pids}, local, nil
 	case settings.Docker:
-		ports, err := launch.Ports(at)
+		ports, err := bench.Ports(at)
 		if err != nil {
 			return nil, nil, err
 		}
-		return docker.Launcher{
+		return bench.Docker{
 			Host: p.Getenv("DOCKER_HOST"), Image: o.Server.DockerImage, Repository: o.ModelRepository,
 			Mounts: o.Server.DockerMounts, Labels: o.Server.DockerLabels, ShmSize: o.Server.DockerShmSize,
 			Devices: devices, Ports: ports,
@@ -52,7 +53,7 @@ func launchers(p process.Process, o *settings.Profile, devices []string, pids fu
 		}, nil, nil
 	}
 	if o.IsSet("triton_http_endpoint") || o.IsSet("triton_grpc_endpoint") || o.IsSet("triton_metrics_url") {
-		if local.Ports, err = launch.Ports(at); err != nil {
+		if local.Ports, err = bench.Ports(at); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -60,20 +61,20 @@ func launchers(p process.Process, o *settings.Profile, devices []string, pids fu
 }
 
 // loadGenerator returns the load generator, and the processes that run a server of launch mode c_api.
-func loadGenerator(p process.Process, o *settings.Profile, output io.Writer) (load.Generator, func() []int) {
+func loadGenerator(p process.Process, o *settings.Profile, output io.Writer) (bench.Generator, func() []int) {
 	if o.Client.Path == "" {
 		own := func() []int { return []int{os.Getpid()} }
 		return generator{p, output}, own
 	}
-	g := &external.PerfAnalyzer{Path: o.Client.Path, Env: p.Environ, CPULimit: o.Client.CPUUtilization, Output: output}
+	g := &bench.PerfAnalyzer{Path: o.Client.Path, Env: p.Environ, CPULimit: o.Client.CPUUtilization, Output: output}
 	return g, g.PIDs
 }
 
 // connect returns clients of the servers for model control. The options of the load generator about TLS
 // are theirs too.
-func connect(p process.Process, o *settings.Profile) func(launch.Endpoints) (profile.Control, error) {
-	return func(at launch.Endpoints) (profile.Control, error) {
-		flags := load.Options{}
+func connect(p process.Process, o *settings.Profile) func(bench.Endpoints) (profile.Control, error) {
+	return func(at bench.Endpoints) (profile.Control, error) {
+		flags := bench.LoadOptions{}
 		flags.Set("model-name", "any") // is required
 		flags.Set("protocol", o.Client.Protocol)
 		for _, f := range o.Global.PerfFlags {

@@ -1,4 +1,4 @@
-package scratch
+package bench
 
 import (
 	"os"
@@ -10,20 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// A test process that runs as the program to be killed makes a folder and waits.
-func TestMain(m *testing.M) {
-	if in := os.Getenv("SCRATCH_IN"); in != "" {
-		dir, _, err := New(in, "triton-test-")
-		if err != nil {
-			panic(err)
-		}
-		_, _ = os.Stdout.WriteString(filepath.Base(dir) + "\n")
-		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed
-		return
-	}
-	os.Exit(m.Run())
-}
 
 func folders(t *testing.T, in string) (names []string) {
 	t.Helper()
@@ -51,10 +37,10 @@ func TestFolderOfKilledProgram(t *testing.T) {
 	line := make([]byte, 64)
 	n, err := output.Read(line) // the folder is there
 	require.NoError(t, err)
-	age(t, filepath.Join(in, strings.TrimSpace(string(line[:n])), lockName))
+	age(t, filepath.Join(in, strings.TrimSpace(string(line[:n])), scratchLock))
 	require.Len(t, folders(t, in), 2)
 
-	first, remove, err := New(in, "triton-test-")
+	first, remove, err := NewScratch(in, "triton-test-")
 	require.NoError(t, err)
 	require.Len(t, folders(t, in), 3, "the other program lives")
 	require.NoError(t, os.WriteFile(filepath.Join(first, "model"), nil, 0o600))
@@ -63,12 +49,12 @@ func TestFolderOfKilledProgram(t *testing.T) {
 
 	require.NoError(t, c.Process.Kill())
 	_ = c.Wait()
-	second, remove, err := New(in, "triton-test-")
+	second, remove, err := NewScratch(in, "triton-test-")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{filepath.Base(second), filepath.Base(other)}, folders(t, in), "what the killed one has left is removed, other folders stay")
 	require.NoError(t, remove())
 
-	_, _, err = New(filepath.Join(in, "none"), "triton-test-")
+	_, _, err = NewScratch(filepath.Join(in, "none"), "triton-test-")
 	require.Error(t, err)
 }
 
@@ -76,15 +62,15 @@ func TestFolderOfKilledProgram(t *testing.T) {
 func TestFolderThatIsNew(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
-	lock := filepath.Join(in, "triton-test-new", lockName)
+	lock := filepath.Join(in, "triton-test-new", scratchLock)
 	require.NoError(t, os.Mkdir(filepath.Dir(lock), 0o700))
 	require.NoError(t, os.WriteFile(lock, nil, 0o600))
-	_, remove, err := New(in, "triton-test-")
+	_, remove, err := NewScratch(in, "triton-test-")
 	require.NoError(t, err)
 	require.NoError(t, remove())
 	require.FileExists(t, lock)
 	age(t, lock)
-	_, remove, err = New(in, "triton-test-")
+	_, remove, err = NewScratch(in, "triton-test-")
 	require.NoError(t, err)
 	require.NoError(t, remove())
 	require.Empty(t, folders(t, in))
@@ -93,6 +79,6 @@ func TestFolderThatIsNew(t *testing.T) {
 // age makes a lock older than that of a folder that is new.
 func age(t *testing.T, lock string) {
 	t.Helper()
-	before := time.Now().Add(-2 * newTime)
+	before := time.Now().Add(-2 * scratchNew)
 	require.NoError(t, os.Chtimes(lock, before, before))
 }

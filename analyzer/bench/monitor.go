@@ -1,6 +1,7 @@
-// Package monitor reads metrics of devices and of the host while load runs: from the driver, from a
-// server's metrics page and from the kernel.
-package monitor
+// Metrics of devices and of the host are read while load runs: from the driver, from a server's metrics page and
+// from the kernel.
+
+package bench
 
 import (
 	"context"
@@ -35,8 +36,8 @@ type Watch struct {
 	}
 }
 
-// Start starts to read the sources, each at once and then periodically. Stop must be called.
-func Start(ctx context.Context, sources ...Source) *Watch {
+// StartWatch starts to read the sources, each at once and then periodically. Stop must be called.
+func StartWatch(ctx context.Context, sources ...Source) *Watch {
 	ctx, stop := context.WithCancel(ctx)
 	w := &Watch{stop: stop}
 	w.mu.gpus, w.mu.host = map[string]summary{}, summary{}

@@ -1,5 +1,4 @@
-// Package docker launches servers as containers through the API of Docker's engine.
-package docker
+package bench
 
 import (
 	"context"
@@ -14,14 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"triton/analyzer"
-	"triton/analyzer/launch"
-	"triton/analyzer/monitor"
 	"triton/analyzer/trial"
 )
 
-// Launcher launches containers. The ports of a container are published on loopback addresses.
-type Launcher struct {
+// Docker launches containers. The ports of a container are published on loopback addresses.
+type Docker struct {
 	Host  string // of the engine, as in DOCKER_HOST; empty for its default socket
 	Image string
 	// Repository is mounted in the container at the same absolute path, read-only.
@@ -37,17 +33,17 @@ type Launcher struct {
 	Log             io.Writer // of the servers; may be nil
 }
 
-var _ launch.Launcher = Launcher{}
+var _ Launcher = Docker{}
 
 const (
 	stopSeconds = 5
-	pollEvery   = 100 * time.Millisecond
+	enginePoll  = 100 * time.Millisecond
 	cleanUp     = 30 * time.Second // for the removal of a container
 	maxTail     = 4 << 10
 )
 
 // Launch creates and starts a container and waits until its server is ready.
-func (l Launcher) Launch(ctx context.Context, s launch.Setup) (launch.Server, error) {
+func (l Docker) Launch(ctx context.Context, s Setup) (Server, error) {
 	body, err := l.container(s)
 	if err != nil {
 		return nil, err
@@ -56,12 +52,12 @@ func (l Launcher) Launch(ctx context.Context, s launch.Setup) (launch.Server, er
 	if err != nil {
 		return nil, err
 	}
-	c := &container{engine: e, ports: l.Ports, done: make(chan struct{}), log: &tail{to: l.Log}, terminal: body.Tty}
+	c := &container{engine: e, ports: l.Ports, done: make(chan struct{}), log: &logTail{to: l.Log}, terminal: body.Tty}
 	if c.id, err = l.create(ctx, e, body); err == nil {
 		err = e.call(ctx, http.MethodPost, "/containers/"+c.id+"/start", nil, nil, nil)
 	}
 	if err != nil {
-		err = errors.Join(explain(err), c.remove())
+		err = errors.Join(explainEngine(err), c.remove())
 		e.close()
 		return nil, err
 	}
@@ -72,8 +68,8 @@ func (l Launcher) Launch(ctx context.Context, s launch.Setup) (launch.Server, er
 	return c, nil
 }
 
-// explain adds what to do when there is no engine.
-func explain(err error) error {
+// explainEngine adds what to do when there is no engine.
+func explainEngine(err error) error {
 	var dial *net.OpError
 	if errors.As(err, &dial) {
 		return fmt.Errorf("%w; --triton-launch-mode docker needs a running engine and access to its socket (DOCKER_HOST names another one)", err)
@@ -82,7 +78,7 @@ func explain(err error) error {
 }
 
 // create creates the container, and downloads its image first if the engine does not have it.
-func (l Launcher) create(ctx context.Context, e *engine, body *createBody) (string, error) {
+func (l Docker) create(ctx context.Context, e *engine, body *createBody) (string, error) {
 	query := url.Values{}
 	if body.name != "" {
 		query.Set("name", body.name)
@@ -98,12 +94,12 @@ func (l Launcher) create(ctx context.Context, e *engine, body *createBody) (stri
 }
 
 // await polls until the server is ready, has ended, or takes too long.
-func (l Launcher) await(ctx context.Context, c *container) error {
+func (l Docker) await(ctx context.Context, c *container) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ReadyTimeout)
 	defer cancel()
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(enginePoll)
 	defer tick.Stop()
-	for !analyzer.Answers(ctx, "http://"+c.Endpoints().HTTP+"/v2/health/ready") {
+	for !answers(ctx, "http://"+c.Endpoints().HTTP+"/v2/health/ready") {
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -124,7 +120,7 @@ type container struct {
 	id       string
 	ports    []string
 	terminal bool
-	log      *tail
+	log      *logTail
 	watch    sync.WaitGroup
 	cancel   context.CancelFunc
 	done     chan struct{}
@@ -161,9 +157,9 @@ func (c *container) follow() {
 }
 
 // Endpoints returns the published ports.
-func (c *container) Endpoints() launch.Endpoints {
+func (c *container) Endpoints() Endpoints {
 	at := func(i int) string { return net.JoinHostPort("127.0.0.1", c.ports[i]) }
-	return launch.Endpoints{HTTP: at(0), GRPC: at(1), Metrics: "http://" + at(2) + "/metrics"}
+	return Endpoints{HTTP: at(0), GRPC: at(1), Metrics: "http://" + at(2) + "/metrics"}
 }
 
 func (c *container) PIDs() []int           { return nil } // of another namespace
@@ -179,7 +175,7 @@ func (c *container) Err() error {
 }
 
 // Memory reads the memory that the container uses, without the page cache that the kernel may drop.
-func (c *container) Memory(ctx context.Context) (monitor.Reading, error) {
+func (c *container) Memory(ctx context.Context) (Reading, error) {
 	var stats struct {
 		Memory struct {
 			Usage uint64            `json:"usage"`
@@ -189,7 +185,7 @@ func (c *container) Memory(ctx context.Context) (monitor.Reading, error) {
 	}
 	query := url.Values{"stream": {"0"}, "one-shot": {"1"}}
 	if err := c.engine.call(ctx, http.MethodGet, "/containers/"+c.id+"/stats", query, nil, &stats); err != nil {
-		return monitor.Reading{}, err
+		return Reading{}, err
 	}
 	m := stats.Memory
 	cache := m.Stats["inactive_file"] // of control groups version 2
@@ -201,7 +197,7 @@ func (c *container) Memory(ctx context.Context) (monitor.Reading, error) {
 	if m.Limit > used {
 		v[trial.CPUAvailableRAM] = float64(m.Limit-used) / 1e6
 	}
-	return monitor.Reading{Host: v}, nil
+	return Reading{Host: v}, nil
 }
 
 // Close stops and removes the container.
@@ -240,8 +236,8 @@ func (c *container) remove() error {
 	return err
 }
 
-// tail keeps the end of the output and passes it on.
-type tail struct {
+// logTail keeps the end of the output and passes it on.
+type logTail struct {
 	to io.Writer
 	mu struct {
 		sync.Mutex
@@ -249,7 +245,7 @@ type tail struct {
 	}
 }
 
-func (t *tail) Write(b []byte) (int, error) {
+func (t *logTail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	t.mu.b = append(t.mu.b, b...)
 	if over := len(t.mu.b) - maxTail; over > 0 {
@@ -263,7 +259,7 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 // last returns the end of the output as the end of an error text.
-func (t *tail) last() string {
+func (t *logTail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := strings.TrimSpace(string(t.mu.b))

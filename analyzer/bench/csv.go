@@ -1,4 +1,4 @@
-package external
+package bench
 
 import (
 	"encoding/csv"
@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/load"
 	"triton/analyzer/trial"
 )
 
-// column is what a column of perf_analyzer's CSV is a metric of. Its unit is factor times the
+// csvColumn is what a column of perf_analyzer's CSV is a metric of. Its unit is factor times the
 // metric's.
-type column struct {
+type csvColumn struct {
 	tag    trial.Metric
 	factor float64
 }
@@ -24,7 +23,7 @@ const (
 	megabytes    = 1e-6 // in decimal megabytes
 )
 
-var columns = map[string]column{
+var csvColumns = map[string]csvColumn{
 	"Inferences/Second":     {trial.Throughput, 1},
 	"Avg latency":           {trial.LatencyAvg, microseconds},
 	"p90 latency":           {trial.LatencyP90, microseconds},
@@ -40,7 +39,7 @@ var columns = map[string]column{
 }
 
 // deviceColumns have cells such as "GPU-1:0.5;GPU-2:0.25;".
-var deviceColumns = map[string]column{
+var deviceColumns = map[string]csvColumn{
 	"Avg GPU Utilization":  {trial.GPUUtilization, 100},
 	"Avg GPU Power Usage":  {trial.GPUPower, 1},
 	"Max GPU Memory Usage": {trial.GPUUsedMemory, megabytes},
@@ -48,35 +47,35 @@ var deviceColumns = map[string]column{
 }
 
 // readCSV reads the first level of perf_analyzer's report.
-func readCSV(r io.Reader) (load.Figures, error) {
+func readCSV(r io.Reader) (Figures, error) {
 	rows := csv.NewReader(r)
 	rows.FieldsPerRecord = -1
 	header, err := rows.Read()
 	if err != nil {
-		return load.Figures{}, fmt.Errorf("the report of perf_analyzer has no header: %w", err)
+		return Figures{}, fmt.Errorf("the report of perf_analyzer has no header: %w", err)
 	}
 	row, err := rows.Read()
 	if errors.Is(err, io.EOF) {
-		return load.Figures{}, errNoLevel
+		return Figures{}, errNoLevel
 	}
 	if err != nil {
-		return load.Figures{}, fmt.Errorf("the report of perf_analyzer: %w", err)
+		return Figures{}, fmt.Errorf("the report of perf_analyzer: %w", err)
 	}
-	f := load.Figures{Values: trial.Values{}, GPUs: map[string]trial.Values{}, Stable: true}
+	f := Figures{Values: trial.Values{}, GPUs: map[string]trial.Values{}, Stable: true}
 	for i, name := range header {
 		if i >= len(row) || row[i] == "" {
 			continue
 		}
-		if c, ok := columns[name]; ok {
+		if c, ok := csvColumns[name]; ok {
 			v, err := strconv.ParseFloat(row[i], 64)
 			if err != nil {
-				return load.Figures{}, fmt.Errorf("the report of perf_analyzer: column %q: %w", name, err)
+				return Figures{}, fmt.Errorf("the report of perf_analyzer: column %q: %w", name, err)
 			}
 			f.Values[c.tag] = v * c.factor
 		}
 		if c, ok := deviceColumns[name]; ok {
 			if err := readDevices(f.GPUs, row[i], c); err != nil {
-				return load.Figures{}, fmt.Errorf("the report of perf_analyzer: column %q: %w", name, err)
+				return Figures{}, fmt.Errorf("the report of perf_analyzer: column %q: %w", name, err)
 			}
 		}
 	}
@@ -89,7 +88,7 @@ func readCSV(r io.Reader) (load.Figures, error) {
 	return f, nil
 }
 
-func readDevices(into map[string]trial.Values, cell string, c column) error {
+func readDevices(into map[string]trial.Values, cell string, c csvColumn) error {
 	for entry := range strings.SplitSeq(strings.TrimSuffix(cell, ";"), ";") {
 		// UUIDs of MIG devices may contain colons and slashes.
 		i := strings.LastIndexByte(entry, ':')

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package analyzer
+package bench
 
 import "syscall"
 

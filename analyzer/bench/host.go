@@ -1,4 +1,4 @@
-package monitor
+package bench
 
 import (
 	"bufio"
@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer"
+	"triton/analyzer/footprint/host"
 	"triton/analyzer/trial"
 )
 
-// Host reads the memory of processes and of the machine from Linux's /proc.
-type Host struct {
+// HostReader reads the memory of processes and of the machine from Linux's /proc.
+type HostReader struct {
 	// Root is the folder with proc; empty means "/".
 	Root string
 }
@@ -24,12 +24,12 @@ var errNoProcess = errors.New("the memory of the server cannot be read: its proc
 
 // Memory returns a reader of the memory that processes and their descendants use alone (USS), and of
 // the memory that is available on the machine.
-func (h Host) Memory(pids func() []int) func(context.Context) (Reading, error) {
+func (h HostReader) Memory(pids func() []int) func(context.Context) (Reading, error) {
 	return func(context.Context) (Reading, error) {
 		var used uint64
 		found := false
 		for _, root := range pids() {
-			for _, pid := range (analyzer.ProcFS{Root: h.Root}).Tree(root) {
+			for _, pid := range (host.FS{Root: h.Root}).Tree(root) {
 				n, err := h.unshared(pid)
 				if err == nil {
 					used, found = used+n, true
@@ -48,12 +48,12 @@ func (h Host) Memory(pids func() []int) func(context.Context) (Reading, error) {
 }
 
 // unshared returns the unique set size of a process in bytes.
-func (h Host) unshared(pid int) (uint64, error) {
+func (h HostReader) unshared(pid int) (uint64, error) {
 	return h.kilobytes("Private_Clean Private_Dirty Private_Hugetlb", strconv.Itoa(pid), "smaps_rollup")
 }
 
 // kilobytes returns the sum of some lines of a file, such as "Private_Dirty:  12 kB", in bytes.
-func (h Host) kilobytes(names string, path ...string) (uint64, error) {
+func (h HostReader) kilobytes(names string, path ...string) (uint64, error) {
 	root := h.Root
 	if root == "" {
 		root = "/"

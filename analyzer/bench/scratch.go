@@ -1,6 +1,7 @@
-// Package scratch makes temporary folders that do not outlive their program for long: what a killed
-// program has left is removed by the next one.
-package scratch
+// Temporary folders do not outlive their program for long: what a killed program has left is removed by the next
+// one.
+
+package bench
 
 import (
 	"errors"
@@ -11,16 +12,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockName is the file in a folder that its program holds locked. The kernel releases the lock of a
+// scratchLock is the file in a folder that its program holds locked. The kernel releases the lock of a
 // killed program.
-const lockName = ".lock"
+const scratchLock = ".lock"
 
-// newTime is the age up to which a folder is left alone: its program may be about to lock it.
-const newTime = time.Minute
+// scratchNew is the age up to which a folder is left alone: its program may be about to lock it.
+const scratchNew = time.Minute
 
-// New makes a temporary folder in the folder in, the system's if that is empty, with a name that begins
+// NewScratch makes a temporary folder in the folder in, the system's if that is empty, with a name that begins
 // with prefix. Older folders of this kind whose programs have ended are removed. remove removes the folder.
-func New(in, prefix string) (dir string, remove func() error, err error) {
+func NewScratch(in, prefix string) (dir string, remove func() error, err error) {
 	if in == "" {
 		in = os.TempDir()
 	}
@@ -29,7 +30,7 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 		if dir, err = os.MkdirTemp(in, prefix); err != nil {
 			return "", nil, err
 		}
-		lock := flock.New(filepath.Join(dir, lockName))
+		lock := flock.New(filepath.Join(dir, scratchLock))
 		locked, err := lock.TryLock()
 		if locked {
 			if _, err := os.Stat(lock.Path()); err == nil {
@@ -48,9 +49,9 @@ func New(in, prefix string) (dir string, remove func() error, err error) {
 
 // removeLeft removes the folders of programs that were killed.
 func removeLeft(in, prefix string) {
-	all, _ := filepath.Glob(filepath.Join(in, prefix+"*", lockName))
+	all, _ := filepath.Glob(filepath.Join(in, prefix+"*", scratchLock))
 	for _, path := range all {
-		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < newTime {
+		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < scratchNew {
 			continue
 		}
 		lock := flock.New(path, flock.SetFlag(os.O_RDWR)) // does not make the file again in a folder that goes

@@ -1,4 +1,4 @@
-package docker
+package bench
 
 import (
 	"bytes"
@@ -16,13 +16,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"triton/analyzer/launch"
 	"triton/analyzer/trial"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeEngine is Docker's engine on a Unix socket. The server of its containers is ready if ready is set.
 type fakeEngine struct {
@@ -117,9 +113,9 @@ func (f *fakeEngine) calls() []string {
 }
 
 // launcher returns a launcher for the engine. The container's HTTP port is that of the fake server.
-func (f *fakeEngine) launcher(log *bytes.Buffer) Launcher {
+func (f *fakeEngine) launcher(log *bytes.Buffer) Docker {
 	_, port, _ := net.SplitHostPort(f.server.Listener.Addr().String())
-	return Launcher{
+	return Docker{
 		Host: f.host, Image: "tritonserver:1", Repository: "/models", Mounts: []string{"/a:/b:ro"}, Labels: map[string]string{"team": "x"},
 		ShmSize: "1g", Ports: []string{port, "2", "3"}, Devices: []string{"GPU-1"}, MetricsInterval: time.Second, ReadyTimeout: 10 * time.Second, Log: log,
 	}
@@ -137,9 +133,9 @@ func TestLaunch(t *testing.T) {
 	f.mu.missing = true
 	var log bytes.Buffer
 	l := f.launcher(&log)
-	s, err := l.Launch(t.Context(), launch.Setup{Flags: []string{"--log-verbose=1"}, Env: map[string]string{"B": "2"}, Container: containerArguments})
+	s, err := l.Launch(t.Context(), Setup{Flags: []string{"--log-verbose=1"}, Env: map[string]string{"B": "2"}, Container: containerArguments})
 	require.NoError(t, err)
-	assert.Equal(t, launch.Endpoints{HTTP: "127.0.0.1:" + l.Ports[0], GRPC: "127.0.0.1:2", Metrics: "http://127.0.0.1:3/metrics"}, s.Endpoints())
+	assert.Equal(t, Endpoints{HTTP: "127.0.0.1:" + l.Ports[0], GRPC: "127.0.0.1:2", Metrics: "http://127.0.0.1:3/metrics"}, s.Endpoints())
 	assert.Empty(t, s.PIDs())
 	require.NoError(t, s.Err())
 	r, err := s.(*container).Memory(t.Context())
@@ -178,11 +174,11 @@ func TestFailures(t *testing.T) {
 		t.Parallel()
 		l := newFake(t).launcher(nil)
 		l.Host = "unix://" + filepath.Join(t.TempDir(), "none.sock")
-		_, err := l.Launch(t.Context(), launch.Setup{})
+		_, err := l.Launch(t.Context(), Setup{})
 		require.ErrorContains(t, err, "the Docker engine does not answer at unix://")
 		require.ErrorContains(t, err, "--triton-launch-mode docker needs a running engine and access to its socket")
 		l.Host = "ssh://somewhere"
-		_, err = l.Launch(t.Context(), launch.Setup{})
+		_, err = l.Launch(t.Context(), Setup{})
 		require.ErrorContains(t, err, "the engine is reached over unix://PATH or tcp://HOST:PORT")
 	})
 	t.Run("not started", func(t *testing.T) {
@@ -191,7 +187,7 @@ func TestFailures(t *testing.T) {
 		f.mu.refuse = "port is already allocated"
 		l := f.launcher(nil)
 		l.Log = nil
-		_, err := l.Launch(t.Context(), launch.Setup{})
+		_, err := l.Launch(t.Context(), Setup{})
 		require.EqualError(t, err, "the Docker engine: port is already allocated (status 500)")
 		require.Contains(t, f.calls(), "DELETE /containers/abc")
 	})
@@ -202,7 +198,7 @@ func TestFailures(t *testing.T) {
 		f.exit <- 1
 		l := f.launcher(nil)
 		l.Log = nil
-		_, err := l.Launch(t.Context(), launch.Setup{})
+		_, err := l.Launch(t.Context(), Setup{})
 		require.ErrorContains(t, err, "the server in the container ended by itself (exit status 1)")
 		require.Contains(t, f.calls(), "DELETE /containers/abc")
 	})
@@ -212,7 +208,7 @@ func TestFailures(t *testing.T) {
 		f.server.Close()
 		l := f.launcher(nil)
 		l.Log, l.ReadyTimeout = nil, 50*time.Millisecond
-		_, err := l.Launch(t.Context(), launch.Setup{})
+		_, err := l.Launch(t.Context(), Setup{})
 		require.ErrorContains(t, err, "the server in the container was not ready within 50ms")
 		require.Contains(t, f.calls(), "POST /containers/abc/stop")
 	})
@@ -221,27 +217,27 @@ func TestFailures(t *testing.T) {
 		f := newFake(t)
 		l := f.launcher(nil)
 		l.Log = nil
-		s, err := l.Launch(t.Context(), launch.Setup{})
+		s, err := l.Launch(t.Context(), Setup{})
 		require.NoError(t, err)
 		f.exit <- 137
 		<-s.Done()
 		require.ErrorContains(t, s.Err(), "exit status 137")
 		require.NoError(t, s.Close())
 	})
-	l := Launcher{Ports: []string{"1", "2", "3"}}
-	_, err := l.Launch(t.Context(), launch.Setup{Container: map[string]any{"mem_limit": "much"}})
+	l := Docker{Ports: []string{"1", "2", "3"}}
+	_, err := l.Launch(t.Context(), Setup{Container: map[string]any{"mem_limit": "much"}})
 	require.EqualError(t, err, `triton_docker_args mem_limit: "much" is not a size such as 512m or 1g`)
 }
 
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"100": 100, "2k": 2048, "64m": 64 << 20, "1G": 1 << 30, "1gb": 1 << 30, "100b": 100, "-1": -1} {
-		got, err := size(text)
+		got, err := byteSize(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
 	for _, text := range []string{"", "m", "1.5g", "-2", "9223372036854775807k"} {
-		_, err := size(text)
+		_, err := byteSize(text)
 		require.Error(t, err, text)
 	}
 }

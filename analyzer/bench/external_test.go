@@ -1,4 +1,4 @@
-package external
+package bench
 
 import (
 	"bytes"
@@ -14,21 +14,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"triton/analyzer/load"
 	"triton/analyzer/trial"
 )
 
 // fakeMode is the environment variable that makes the test binary perf_analyzer.
 const fakeMode = "TRITON_TEST_PERF_ANALYZER"
-
-func TestMain(m *testing.M) {
-	if mode := os.Getenv(fakeMode); mode != "" {
-		os.Exit(fake(mode))
-	}
-	goleak.VerifyTestMain(m)
-}
 
 // level is a report of perf_analyzer 2.50 over gRPC.
 const level = "Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,Server Compute Infer,Server Compute Output," +
@@ -80,8 +71,8 @@ func program(t *testing.T, mode string) *PerfAnalyzer {
 	return &PerfAnalyzer{Path: path, Env: append(os.Environ(), fakeMode+"="+mode)}
 }
 
-func model(name string) load.Options {
-	var o load.Options
+func model(name string) LoadOptions {
+	var o LoadOptions
 	o.Set("model-name", name)
 	return o
 }
@@ -104,7 +95,7 @@ func TestRun(t *testing.T) {
 			p := program(t, mode)
 			var shared bytes.Buffer
 			p.Output = &shared
-			out := p.Run(t.Context(), []load.Options{model("a"), model("b")})
+			out := p.Run(t.Context(), []LoadOptions{model("a"), model("b")})
 			require.Len(t, out, 2)
 			for _, o := range out {
 				if c.err == "" {
@@ -123,7 +114,7 @@ func TestRun(t *testing.T) {
 		})
 	}
 	p := &PerfAnalyzer{Path: "/nonexistent/perf_analyzer"}
-	require.ErrorContains(t, p.Run(t.Context(), []load.Options{model("a")})[0].Err, "start the load generator: ")
+	require.ErrorContains(t, p.Run(t.Context(), []LoadOptions{model("a")})[0].Err, "start the load generator: ")
 }
 
 // signalWriter closes a channel at its first write.
@@ -148,7 +139,7 @@ func TestCancel(t *testing.T) {
 		<-started
 		cancel(errors.New("enough"))
 	}()
-	out := p.Run(ctx, []load.Options{model("a")})
+	out := p.Run(ctx, []LoadOptions{model("a")})
 	require.EqualError(t, out[0].Err, "perf_analyzer was stopped: enough")
 	require.False(t, out[0].Unsettled)
 }
@@ -160,7 +151,7 @@ func TestCPULimit(t *testing.T) {
 	}
 	p := program(t, "busy")
 	p.CPULimit = 0.001
-	out := p.Run(t.Context(), []load.Options{model("a")})
+	out := p.Run(t.Context(), []LoadOptions{model("a")})
 	require.ErrorContains(t, out[0].Err, "and --perf-analyzer-cpu-util allows 0")
 }
 

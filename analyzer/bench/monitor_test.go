@@ -1,4 +1,4 @@
-package monitor
+package bench
 
 import (
 	"context"
@@ -14,13 +14,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"triton/analyzer/trial"
 	"triton/pkg/gpu"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Utilization and power are means over time, the rest is the largest value; free memory is what the
 // largest use left.
@@ -29,7 +26,7 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0.0
 		failing := 0
-		w := Start(t.Context(),
+		w := StartWatch(t.Context(),
 			Source{func(context.Context) (Reading, error) {
 				n++
 				return Reading{GPUs: map[string]trial.Values{
@@ -77,7 +74,7 @@ func TestPage(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, url := range []string{server.URL + "/metrics", strings.TrimPrefix(server.URL, "http://") + "/metrics"} {
-		r, err := Page(url)(t.Context())
+		r, err := ReadPage(url)(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, map[string]trial.Values{
 			"GPU-1": {trial.GPUUtilization: 50, trial.GPUPower: 60.5, trial.GPUUsedMemory: 2000, trial.GPUTotalMemory: 8000},
@@ -85,13 +82,13 @@ func TestPage(t *testing.T) {
 		}, r.GPUs)
 	}
 	text = "{"
-	_, err := Page(server.URL)(t.Context())
+	_, err := ReadPage(server.URL)(t.Context())
 	require.ErrorContains(t, err, "the server's metrics: ")
 	status = http.StatusNotFound
-	_, err = Page(server.URL)(t.Context())
+	_, err = ReadPage(server.URL)(t.Context())
 	require.ErrorContains(t, err, "404 Not Found")
 	server.Close()
-	_, err = Page(server.URL)(t.Context())
+	_, err = ReadPage(server.URL)(t.Context())
 	require.ErrorContains(t, err, "read the server's metrics: ")
 }
 
@@ -104,7 +101,7 @@ func (device) Read(gpu.Device) gpu.Reading {
 
 func TestGPUs(t *testing.T) {
 	t.Parallel()
-	r, err := GPUs(device{}, []gpu.Device{{UUID: "GPU-1"}})(t.Context())
+	r, err := ReadGPUs(device{}, []gpu.Device{{UUID: "GPU-1"}})(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, map[string]trial.Values{
 		"GPU-1": {trial.GPUUtilization: 50, trial.GPUUsedMemory: 2000, trial.GPUTotalMemory: 8000},
@@ -112,14 +109,14 @@ func TestGPUs(t *testing.T) {
 }
 
 // proc writes files of /proc.
-func proc(t *testing.T, files map[string]string) Host {
+func proc(t *testing.T, files map[string]string) HostReader {
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, "proc", name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	return Host{root}
+	return HostReader{root}
 }
 
 func TestHost(t *testing.T) {

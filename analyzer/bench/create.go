@@ -1,4 +1,4 @@
-package docker
+package bench
 
 import (
 	"encoding/json"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"triton/analyzer/launch"
 )
 
 // createBody is the body of a request to create a container, with the fields that other code here
@@ -40,7 +38,7 @@ func (b *createBody) MarshalJSON() ([]byte, error) {
 }
 
 // container describes the container of a server.
-func (l Launcher) container(s launch.Setup) (*createBody, error) {
+func (l Docker) container(s Setup) (*createBody, error) {
 	repository, err := filepath.Abs(l.Repository)
 	if err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func (l Launcher) container(s launch.Setup) (*createBody, error) {
 		"HostConfig.Binds":        append([]string{repository + ":" + repository + ":ro"}, l.Mounts...),
 	}}
 	if l.ShmSize != "" {
-		if b.more["HostConfig.ShmSize"], err = size(l.ShmSize); err != nil {
+		if b.more["HostConfig.ShmSize"], err = byteSize(l.ShmSize); err != nil {
 			return nil, fmt.Errorf("--triton-docker-shm-size: %w", err)
 		}
 	}
@@ -85,22 +83,22 @@ func (l Launcher) container(s launch.Setup) (*createBody, error) {
 	return b, b.apply(s.Container)
 }
 
-// kind is the form of an argument in the engine's API.
-type kind uint8
+// argumentKind is the form of an argument in the engine's API.
+type argumentKind uint8
 
 const (
-	plain    kind = iota // as it is
-	amount               // a size with a unit
-	addition             // a list, added to that which is there
-	pairs                // a list of KEY=value, as a map
-	words                // a command line
+	plain    argumentKind = iota // as it is
+	amount                       // a size with a unit
+	addition                     // a list, added to that which is there
+	pairs                        // a list of KEY=value, as a map
+	words                        // a command line
 )
 
-// arguments are the arguments of Docker's Python library that the engine has, and their places.
+// argumentTable are the arguments of Docker's Python library that the engine has, and their places.
 // What only concerns the library (detach, remove, stdout, stderr, stream, version) has no effect.
-var arguments = map[string]struct {
+var argumentTable = map[string]struct {
 	path string
-	kind kind
+	kind argumentKind
 }{
 	"blkio_weight":      {"HostConfig.BlkioWeight", plain},
 	"cap_add":           {"HostConfig.CapAdd", plain},
@@ -164,11 +162,11 @@ func (b *createBody) apply(args map[string]any) error {
 			b.Tty, _ = v.(bool)
 			continue
 		}
-		a, ok := arguments[name]
+		a, ok := argumentTable[name]
 		if !ok {
 			continue
 		}
-		value, err := convert(a.kind, v, b.more[a.path])
+		value, err := convertArgument(a.kind, v, b.more[a.path])
 		if err != nil {
 			return fmt.Errorf("triton_docker_args %s: %w", name, err)
 		}
@@ -177,22 +175,22 @@ func (b *createBody) apply(args map[string]any) error {
 	return nil
 }
 
-func convert(k kind, v, old any) (any, error) {
+func convertArgument(k argumentKind, v, old any) (any, error) {
 	switch k {
 	case amount:
-		return size(fmt.Sprint(v))
+		return byteSize(fmt.Sprint(v))
 	case words:
 		return strings.Fields(fmt.Sprint(v)), nil
 	case addition:
 		list, _ := old.([]string)
-		return append(list, texts(v)...), nil
+		return append(list, textList(v)...), nil
 	case pairs:
 		all := map[string]string{}
 		labels, _ := old.(map[string]string)
 		for key, value := range labels {
 			all[key] = value
 		}
-		for _, text := range texts(v) {
+		for _, text := range textList(v) {
 			key, value, _ := strings.Cut(text, "=")
 			all[key] = value
 		}
@@ -201,15 +199,15 @@ func convert(k kind, v, old any) (any, error) {
 	return v, nil
 }
 
-func texts(v any) []string {
+func textList(v any) []string {
 	if list, ok := v.([]string); ok {
 		return list
 	}
 	return []string{fmt.Sprint(v)}
 }
 
-// size parses Docker's sizes, such as 64m or 1gb: a number of bytes with a binary unit.
-func size(text string) (int64, error) {
+// byteSize parses Docker's sizes, such as 64m or 1gb: a number of bytes with a binary unit.
+func byteSize(text string) (int64, error) {
 	lower := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(text)), "b")
 	shift := 0
 	if n := len(lower); n > 0 {

@@ -1,10 +1,12 @@
-package launch
+package bench
 
 import (
 	"bytes"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +22,21 @@ const serverMode = "TRITON_TEST_SERVER"
 func TestMain(m *testing.M) {
 	if os.Getenv(serverMode) != "" {
 		os.Exit(serve())
+	}
+	if os.Getenv(helperMode) != "" {
+		os.Exit(helper())
+	}
+	if mode := os.Getenv(fakeMode); mode != "" {
+		os.Exit(fake(mode))
+	}
+	if in := os.Getenv("SCRATCH_IN"); in != "" {
+		dir, _, err := NewScratch(in, "triton-test-")
+		if err != nil {
+			panic(err)
+		}
+		_, _ = os.Stdout.WriteString(filepath.Base(dir) + "\n")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed
+		return
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -46,8 +63,8 @@ func local(t *testing.T, log *bytes.Buffer) Local {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	return Local{
-		Command: []string{program, "serve"}, Repository: "/models", Env: []string{serverMode + "=1", "HOME=/home/me"},
-		MetricsInterval: 250 * time.Millisecond, ReadyTimeout: 20 * time.Second, Log: log,
+		Command:    slices.Concat([]string{program, "serve"}, CommonFlags(250*time.Millisecond)),
+		Repository: "/models", Env: []string{serverMode + "=1", "HOME=/home/me"}, ReadyTimeout: 20 * time.Second, Log: log,
 	}
 }
 

@@ -1,4 +1,4 @@
-package external
+package bench
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// ticks is the unit of CPU times in /proc, the same on all architectures of Linux.
-const ticks = time.Second / 100
+// clockTicks is the unit of CPU times in /proc, the same on all architectures of Linux.
+const clockTicks = time.Second / 100
 
 // cpuTime returns the CPU time that a process has used.
 func cpuTime(pid int) (time.Duration, error) {
@@ -38,7 +38,7 @@ func cpuTime(pid int) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		sum += time.Duration(n) * ticks
+		sum += time.Duration(n) * clockTicks
 	}
 	return sum, nil
 }

@@ -1,6 +1,7 @@
-package analyzer
+package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,23 +30,29 @@ const (
 	waitDelay            = 2 * time.Second // while a grandchild keeps the output open
 )
 
-// ProcessLauncher launches servers as child processes on free loopback ports. On Linux the
-// kernel kills them when this process ends, even if it is killed.
-type ProcessLauncher struct {
-	// Command is the program with its first arguments, such as "triton serve".
-	// The repository and the ports are added as Triton's flags.
-	Command      []string
-	Env          []string      // nil for this process's own
+// Local launches servers as child processes on loopback addresses. On Linux the kernel kills them when this
+// process ends, even if it is killed.
+type Local struct {
+	// Command is the program with its first arguments, such as "triton serve". The flags of the setup, the
+	// repository and the ports are added as Triton's flags.
+	Command    []string
+	Repository string
+	Env        []string // "KEY=value"; nil for this process's own
+	// Devices limits the devices of the server by UUID: none if it is empty, all if it is nil.
+	Devices      []string
+	Ports        []string      // of HTTP, gRPC and metrics; nil for free ones
 	ReadyTimeout time.Duration // time limit of the start; 0 means two minutes
 	StopTimeout  time.Duration // time that a server gets to stop before it is killed; 0 means 15 s
-	Ports        []string      // of HTTP, gRPC and metrics; nil for free ones
 	Log          io.Writer     // also receives the output of the servers; may be nil
 }
 
-var _ Launcher = ProcessLauncher{}
+var _ Launcher = Local{}
 
 // Launch starts a server and waits until it and its model are ready.
-func (l ProcessLauncher) Launch(ctx context.Context, s Setup) (Server, error) {
+func (l Local) Launch(ctx context.Context, s Setup) (Server, error) {
+	if err := l.portsFree(ctx); err != nil {
+		return nil, err
+	}
 	for try := 1; ; try++ {
 		c, err := l.start(s)
 		if err != nil {
@@ -61,9 +70,13 @@ func (l ProcessLauncher) Launch(ctx context.Context, s Setup) (Server, error) {
 	}
 }
 
+// Overlapping reports whether each server has ports of its own, so that one may stop while the next
+// one runs.
+func (l Local) Overlapping() bool { return l.Ports == nil }
+
 // start starts the program on free ports. Where they cannot be reserved, another process may take one
 // before the server listens; Launch then tries again.
-func (l ProcessLauncher) start(s Setup) (*child, error) {
+func (l Local) start(s Setup) (*child, error) {
 	ports := l.Ports
 	reserved := &freeport.Reservation{}
 	if ports == nil {
@@ -75,8 +88,8 @@ func (l ProcessLauncher) start(s Setup) (*child, error) {
 			ports = append(ports, strconv.Itoa(p))
 		}
 	}
-	args := append(l.Command[1:len(l.Command):len(l.Command)],
-		"--model-repository="+s.Repository,
+	args := append(slices.Concat(l.Command[1:], s.Flags),
+		"--model-repository="+cmp.Or(s.Repository, l.Repository),
 		"--http-address=127.0.0.1", "--http-port="+ports[0],
 		"--grpc-address=127.0.0.1", "--grpc-port="+ports[1],
 		"--metrics-address=127.0.0.1", "--metrics-port="+ports[2])
@@ -87,15 +100,12 @@ func (l ProcessLauncher) start(s Setup) (*child, error) {
 		at: Endpoints{
 			HTTP:    net.JoinHostPort("127.0.0.1", ports[0]),
 			GRPC:    net.JoinHostPort("127.0.0.1", ports[1]),
-			Metrics: net.JoinHostPort("127.0.0.1", ports[2]),
+			Metrics: "http://" + net.JoinHostPort("127.0.0.1", ports[2]) + "/metrics",
 		},
 		ports: reserved,
-		grace: l.StopTimeout,
+		grace: cmp.Or(l.StopTimeout, defaultStopTimeout),
 	}
-	if c.grace == 0 {
-		c.grace = defaultStopTimeout
-	}
-	c.cmd.Env = l.Env
+	c.cmd.Env = environment(l.Env, l.Devices, s.Env)
 	var output io.Writer = c.output
 	if l.Log != nil {
 		output = io.MultiWriter(c.output, l.Log)
@@ -112,11 +122,8 @@ func (l ProcessLauncher) start(s Setup) (*child, error) {
 }
 
 // await polls until the server is ready, has ended, or takes too long.
-func (l ProcessLauncher) await(ctx context.Context, c *child, model string) error {
-	wait := l.ReadyTimeout
-	if wait == 0 {
-		wait = defaultReadyTimeout
-	}
+func (l Local) await(ctx context.Context, c *child, model string) error {
+	wait := cmp.Or(l.ReadyTimeout, defaultReadyTimeout)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	wanted := "http://" + c.at.HTTP + "/v2/health/ready"
@@ -126,10 +133,10 @@ func (l ProcessLauncher) await(ctx context.Context, c *child, model string) erro
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for polls := 0; !Answers(ctx, wanted); {
+	for polls := 0; !answers(ctx, wanted); {
 		// Servers open their ports after loading the models, so if the model of a live
 		// server is not ready now, it never will be.
-		if model != "" && Answers(ctx, live) {
+		if model != "" && answers(ctx, live) {
 			if polls++; polls > maxPollsWithoutModel {
 				return fmt.Errorf("the server is up, but model %q is not ready%s", model, c.lastOutput())
 			}
@@ -148,8 +155,8 @@ func (l ProcessLauncher) await(ctx context.Context, c *child, model string) erro
 	return nil
 }
 
-// Answers reports whether a GET of a health endpoint is answered with 200.
-func Answers(ctx context.Context, url string) bool {
+// answers reports whether a GET of a health endpoint is answered with 200.
+func answers(ctx context.Context, url string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return false
@@ -160,4 +167,45 @@ func Answers(ctx context.Context, url string) bool {
 	}
 	resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
+}
+
+// portsFree keeps a foreign server on fixed ports from being measured.
+func (l Local) portsFree(ctx context.Context) error {
+	for _, port := range l.Ports {
+		var lc net.ListenConfig
+		listener, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+		if err != nil {
+			return fmt.Errorf("Another application (likely a Triton Server) is already using the desired port. "+ //nolint:staticcheck // Model Analyzer's text
+				"In this mode the analyzer starts a server of its own: stop the other one, or choose other endpoints: %w", err)
+		}
+		if err := listener.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment returns the environment of a server.
+func environment(base, devices []string, more map[string]string) []string {
+	env := slices.Clone(base)
+	lookup := func(key string) string {
+		for _, e := range slices.Backward(base) {
+			if k, v, _ := strings.Cut(e, "="); k == key {
+				return v
+			}
+		}
+		return ""
+	}
+	keys := make([]string, 0, len(more))
+	for k := range more {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		env = append(env, k+"="+os.Expand(more[k], lookup))
+	}
+	if devices != nil {
+		env = append(env, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
+	}
+	return env
 }

@@ -1,6 +1,4 @@
-// Package external runs perf_analyzer as the load generator of a profile, one process for each
-// model, and reads its reports.
-package external
+package bench
 
 import (
 	"bytes"
@@ -17,9 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"triton/analyzer/load"
-	"triton/analyzer/scratch"
 )
 
 // PerfAnalyzer is the program perf_analyzer.
@@ -37,23 +32,22 @@ type PerfAnalyzer struct {
 	}
 }
 
-var _ load.Generator = (*PerfAnalyzer)(nil)
+var _ Generator = (*PerfAnalyzer)(nil)
 
 const (
-	maxOutput = 1 << 20 // bytes of output that are kept
-	maxShown  = 1000    // characters of output in an error
-	waitDelay = 2 * time.Second
-	checks    = time.Second // between two readings of a process's CPU time
+	maxPerfOutput = 1 << 20     // bytes of output that are kept
+	maxShown      = 1000        // characters of output in an error
+	checks        = time.Second // between two readings of a process's CPU time
 )
 
 // Texts of perf_analyzer about windows that are too short.
-var unsettled = []string{"Failed to obtain stable measurement", "Please use a larger time window"}
+var unsettledTexts = []string{"Failed to obtain stable measurement", "Please use a larger time window"}
 
 var errNoLevel = errors.New("perf_analyzer reported no measurement")
 
 // Run runs one process for each model, all at the same time.
-func (p *PerfAnalyzer) Run(ctx context.Context, models []load.Options) []load.Outcome {
-	out := make([]load.Outcome, len(models))
+func (p *PerfAnalyzer) Run(ctx context.Context, models []LoadOptions) []Outcome {
+	out := make([]Outcome, len(models))
 	shared := p.Output
 	if shared != nil {
 		shared = &lockedWriter{w: shared}
@@ -66,37 +60,37 @@ func (p *PerfAnalyzer) Run(ctx context.Context, models []load.Options) []load.Ou
 	return out
 }
 
-func (p *PerfAnalyzer) run(ctx context.Context, o load.Options, shared io.Writer) load.Outcome {
-	dir, remove, err := scratch.New("", "triton-profile-")
+func (p *PerfAnalyzer) run(ctx context.Context, o LoadOptions, shared io.Writer) Outcome {
+	dir, remove, err := NewScratch("", "triton-profile-")
 	if err != nil {
-		return load.Outcome{Err: err}
+		return Outcome{Err: err}
 	}
 	defer func() { _ = remove() }() // the next run removes what is left
 	report := filepath.Join(dir, "report.csv")
 	o = o.Clone()
 	o.Set("latency-report-file", report)
-	text := &capped{limit: maxOutput}
+	text := &capped{limit: maxPerfOutput}
 	err = p.wait(ctx, o, text, shared)
-	out := load.Outcome{Output: text.String(), Err: err}
+	out := Outcome{Output: text.String(), Err: err}
 	if err == nil {
 		out.Figures, out.Err = p.read(report)
 	}
 	var killed *killedError
 	if out.Err != nil && ctx.Err() == nil && !errors.As(err, &killed) {
-		for _, t := range unsettled {
+		for _, t := range unsettledTexts {
 			out.Unsettled = out.Unsettled || strings.Contains(out.Output, t)
 		}
 	}
 	return out
 }
 
-func (p *PerfAnalyzer) read(report string) (load.Figures, error) {
+func (p *PerfAnalyzer) read(report string) (Figures, error) {
 	f, err := os.Open(report)
 	if errors.Is(err, os.ErrNotExist) {
-		return load.Figures{}, errNoLevel
+		return Figures{}, errNoLevel
 	}
 	if err != nil {
-		return load.Figures{}, err
+		return Figures{}, err
 	}
 	defer f.Close()
 	return readCSV(f)
@@ -109,7 +103,7 @@ func (e *killedError) Error() string { return e.reason }
 
 // wait starts the process and waits for its end. The kernel kills a child when the thread that started
 // it ends, so the goroutine keeps its thread.
-func (p *PerfAnalyzer) wait(ctx context.Context, o load.Options, text *capped, shared io.Writer) error {
+func (p *PerfAnalyzer) wait(ctx context.Context, o LoadOptions, text *capped, shared io.Writer) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ctx, stop := context.WithCancelCause(ctx)

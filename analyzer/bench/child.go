@@ -1,4 +1,4 @@
-package analyzer
+package bench
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func (c *child) run(started chan<- error) {
 }
 
 func (c *child) Endpoints() Endpoints  { return c.at }
-func (c *child) PID() int              { return c.cmd.Process.Pid }
+func (c *child) PIDs() []int           { return []int{c.cmd.Process.Pid} }
 func (c *child) Done() <-chan struct{} { return c.done }
 
 func (c *child) ended() bool {

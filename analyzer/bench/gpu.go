@@ -1,4 +1,4 @@
-package monitor
+package bench
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 
 const megabyte = 1e6 // memory is in decimal megabytes, as in Model Analyzer
 
-// GPUs returns a reader of devices through their driver.
-func GPUs(view gpu.View, devices []gpu.Device) func(context.Context) (Reading, error) {
+// ReadGPUs returns a reader of devices through their driver.
+func ReadGPUs(view gpu.View, devices []gpu.Device) func(context.Context) (Reading, error) {
 	return func(context.Context) (Reading, error) {
 		r := Reading{GPUs: make(map[string]trial.Values, len(devices))}
 		for _, d := range devices {

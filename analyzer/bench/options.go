@@ -1,4 +1,4 @@
-package load
+package bench
 
 import (
 	"encoding/json"
@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Options are perf_analyzer's options for one model, by their long names without dashes.
-type Options struct {
+// LoadOptions are perf_analyzer's options for one model, by their long names without dashes.
+type LoadOptions struct {
 	values map[string][]string
 	own    []string // names that Model Analyzer does not know, in the order of Set
 }
 
-// short has the options that Model Analyzer writes in short form, in its order.
-var short = []struct{ name, option string }{
+// shortOptions has the options that Model Analyzer writes in short form, in its order.
+var shortOptions = []struct{ name, option string }{
 	{"model-name", "-m"},
 	{"model-version", "-x"},
 	{"batch-size", "-b"},
@@ -25,15 +25,15 @@ var short = []struct{ name, option string }{
 	{"http-header", "-H"},
 }
 
-// verbose has the options without values that come after the short ones.
-var verbose = []struct{ name, option string }{
+// verboseOptions has the options without values that come after the short ones.
+var verboseOptions = []struct{ name, option string }{
 	{"verbose", "-v"},
 	{"extra-verbose", "-v -v"},
 	{"verbose-csv", "--verbose-csv"},
 }
 
-// long has the other options in Model Analyzer's order.
-var long = strings.Fields(`service-kind model-signature-name async sync measurement-interval concurrency-range
+// longOptions has the other options in Model Analyzer's order.
+var longOptions = strings.Fields(`service-kind model-signature-name async sync measurement-interval concurrency-range
 	request-rate-range request-distribution request-intervals binary-search num-of-sequences
 	latency-threshold max-threads stability-percentage max-trials percentile input-data shared-memory
 	output-shared-memory-size shape sequence-length sequence-id-range string-length string-data
@@ -44,19 +44,19 @@ var long = strings.Fields(`service-kind model-signature-name async sync measurem
 	ssl-https-client-certificate-file ssl-https-private-key-type ssl-https-private-key-file
 	collect-metrics metrics-url metrics-interval bls-composing-models`)
 
-// switches take no value; they are on if their value is "true".
-var switches = []string{"llm", "streaming", "async", "sync", "binary-search", "ssl-grpc-use-ssl", "collect-metrics"}
+// switchOptions take no value; they are on if their value is "true".
+var switchOptions = []string{"llm", "streaming", "async", "sync", "binary-search", "ssl-grpc-use-ssl", "collect-metrics"}
 
-// loads set the load: only one of them is active.
-var loads = []string{"concurrency-range", "request-rate-range", "request-intervals"}
+// loadOptions set the load: only one of them is active.
+var loadOptions = []string{"concurrency-range", "request-rate-range", "request-intervals"}
 
 // Set sets the values of an option; without values it removes the option.
-func (o *Options) Set(name string, values ...string) {
+func (o *LoadOptions) Set(name string, values ...string) {
 	if o.values == nil {
 		o.values = make(map[string][]string)
 	}
-	if slices.Contains(loads, name) {
-		for _, l := range loads {
+	if slices.Contains(loadOptions, name) {
+		for _, l := range loadOptions {
 			delete(o.values, l)
 		}
 	}
@@ -65,21 +65,21 @@ func (o *Options) Set(name string, values ...string) {
 		return
 	}
 	o.values[name] = values
-	if !known(name) && !slices.Contains(o.own, name) {
+	if !knownOption(name) && !slices.Contains(o.own, name) {
 		o.own = append(o.own, name)
 	}
 }
 
-func known(name string) bool {
-	if slices.Contains(long, name) {
+func knownOption(name string) bool {
+	if slices.Contains(longOptions, name) {
 		return true
 	}
-	for _, s := range short {
+	for _, s := range shortOptions {
 		if s.name == name {
 			return true
 		}
 	}
-	for _, s := range verbose {
+	for _, s := range verboseOptions {
 		if s.name == name {
 			return true
 		}
@@ -88,7 +88,7 @@ func known(name string) bool {
 }
 
 // Get returns the last value of an option; empty if it is not set.
-func (o Options) Get(name string) string {
+func (o LoadOptions) Get(name string) string {
 	v := o.values[name]
 	if len(v) == 0 {
 		return ""
@@ -97,11 +97,11 @@ func (o Options) Get(name string) string {
 }
 
 // Has reports whether an option without value is on.
-func (o Options) Has(name string) bool { return strings.EqualFold(o.Get(name), "true") }
+func (o LoadOptions) Has(name string) bool { return strings.EqualFold(o.Get(name), "true") }
 
 // Clone returns a copy.
-func (o Options) Clone() Options {
-	c := Options{values: make(map[string][]string, len(o.values)), own: slices.Clone(o.own)}
+func (o LoadOptions) Clone() LoadOptions {
+	c := LoadOptions{values: make(map[string][]string, len(o.values)), own: slices.Clone(o.own)}
 	for name, v := range o.values {
 		c.values[name] = v
 	}
@@ -109,20 +109,20 @@ func (o Options) Clone() Options {
 }
 
 // Args returns the command line: short options, verbose ones, long ones.
-func (o Options) Args() []string {
+func (o LoadOptions) Args() []string {
 	var args []string
-	for _, s := range short {
+	for _, s := range shortOptions {
 		for _, v := range o.values[s.name] {
 			args = append(args, s.option, v)
 		}
 	}
-	for _, s := range verbose {
+	for _, s := range verboseOptions {
 		if v := o.Get(s.name); v != "" && !strings.EqualFold(v, "false") {
 			args = append(args, strings.Fields(s.option)...)
 		}
 	}
-	for _, name := range slices.Concat(long, o.own) {
-		if slices.Contains(switches, name) {
+	for _, name := range slices.Concat(longOptions, o.own) {
+		if slices.Contains(switchOptions, name) {
 			if o.Has(name) {
 				args = append(args, "--"+name)
 			}
@@ -137,7 +137,7 @@ func (o Options) Args() []string {
 
 // Representation returns the command line without what differs between runs of the same trial: the
 // address of the server and the number of requests, which is adjusted to the model.
-func (o Options) Representation() string {
+func (o LoadOptions) Representation() string {
 	c := o.Clone()
 	c.Set("url")
 	c.Set("measurement-request-count")
@@ -145,25 +145,25 @@ func (o Options) Representation() string {
 }
 
 // MarshalJSON writes the form of Model Analyzer's checkpoints.
-func (o Options) MarshalJSON() ([]byte, error) {
+func (o LoadOptions) MarshalJSON() ([]byte, error) {
 	options, flags, rest := map[string]any{}, map[string]any{}, map[string]any{}
-	for _, s := range short {
-		options[s.option] = value(o.values[s.name])
+	for _, s := range shortOptions {
+		options[s.option] = storedValue(o.values[s.name])
 	}
-	for _, s := range verbose {
+	for _, s := range verboseOptions {
 		flags[s.option] = nil
 		if o.Get(s.name) != "" {
 			flags[s.option] = s.option
 		}
 	}
-	for _, name := range slices.Concat(long, o.own) {
-		rest[name] = value(o.values[name])
+	for _, name := range slices.Concat(longOptions, o.own) {
+		rest[name] = storedValue(o.values[name])
 	}
 	return json.Marshal(map[string]any{"_args": rest, "_options": options, "_verbose": flags})
 }
 
-// value returns the values of an option as Model Analyzer stores them: numbers where they are.
-func value(v []string) any {
+// storedValue returns the values of an option as Model Analyzer stores them: numbers where they are.
+func storedValue(v []string) any {
 	switch len(v) {
 	case 0:
 		return nil
@@ -177,7 +177,7 @@ func value(v []string) any {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (o *Options) UnmarshalJSON(text []byte) error {
+func (o *LoadOptions) UnmarshalJSON(text []byte) error {
 	var stored struct {
 		Args    map[string]any `json:"_args"`
 		Options map[string]any `json:"_options"`
@@ -186,11 +186,11 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &stored); err != nil {
 		return err
 	}
-	*o = Options{}
-	for _, s := range short {
-		o.Set(s.name, texts(stored.Options[s.option])...)
+	*o = LoadOptions{}
+	for _, s := range shortOptions {
+		o.Set(s.name, storedTexts(stored.Options[s.option])...)
 	}
-	for _, s := range verbose {
+	for _, s := range verboseOptions {
 		if stored.Verbose[s.option] != nil {
 			o.Set(s.name, "true")
 		}
@@ -201,14 +201,14 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if v := texts(stored.Args[name]); len(v) > 0 {
+		if v := storedTexts(stored.Args[name]); len(v) > 0 {
 			o.Set(name, v...)
 		}
 	}
 	return nil
 }
 
-func texts(v any) []string {
+func storedTexts(v any) []string {
 	switch v := v.(type) {
 	case nil:
 		return nil
@@ -217,7 +217,7 @@ func texts(v any) []string {
 	case []any:
 		var all []string
 		for _, e := range v {
-			all = append(all, texts(e)...)
+			all = append(all, storedTexts(e)...)
 		}
 		return all
 	}

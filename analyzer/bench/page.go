@@ -1,4 +1,4 @@
-package monitor
+package bench
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"triton/analyzer/trial"
 )
 
-// gauges are the metrics of devices on a server's page, and the factors to their units here.
-var gauges = map[string]struct {
+// pageGauges are the metrics of devices on a server's page, and the factors to their units here.
+var pageGauges = map[string]struct {
 	tag    trial.Metric
 	factor float64
 }{
@@ -31,8 +31,8 @@ const (
 	maxPage     = 64 << 20
 )
 
-// Page returns a reader of the devices on the metrics page of a server.
-func Page(url string) func(context.Context) (Reading, error) {
+// ReadPage returns a reader of the devices on the metrics page of a server.
+func ReadPage(url string) func(context.Context) (Reading, error) {
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
 	}
@@ -51,11 +51,11 @@ func Page(url string) func(context.Context) (Reading, error) {
 		if resp.StatusCode != http.StatusOK {
 			return Reading{}, fmt.Errorf("read the server's metrics: GET %s: %s", url, resp.Status)
 		}
-		return readPage(io.LimitReader(resp.Body, maxPage))
+		return parsePage(io.LimitReader(resp.Body, maxPage))
 	}
 }
 
-func readPage(page io.Reader) (Reading, error) {
+func parsePage(page io.Reader) (Reading, error) {
 	// The parser requires a newline after the last line.
 	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(io.MultiReader(page, strings.NewReader("\n")))
@@ -63,7 +63,7 @@ func readPage(page io.Reader) (Reading, error) {
 		return Reading{}, fmt.Errorf("the server's metrics: %w", err)
 	}
 	r := Reading{GPUs: map[string]trial.Values{}}
-	for name, g := range gauges {
+	for name, g := range pageGauges {
 		for _, m := range families[name].GetMetric() {
 			id := uuidOf(m)
 			if id == "" {

@@ -1,4 +1,4 @@
-package analyzer_test
+package bench
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer"
+	"triton/analyzer/footprint/host"
+	"triton/pkg/freeport"
 	"triton/pkg/log/logtest"
 )
 
@@ -77,8 +79,8 @@ func helper() int {
 	return 0
 }
 
-func childOf(mode string) analyzer.ProcessLauncher {
-	return analyzer.ProcessLauncher{
+func childOf(mode string) Local {
+	return Local{
 		Command:      []string{os.Args[0], "serve"},
 		Env:          append(os.Environ(), helperMode+"="+mode),
 		ReadyTimeout: 20 * time.Second,
@@ -90,29 +92,29 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestChild(t *testing.T) {
 	t.Parallel()
-	s, err := childOf("good").Launch(t.Context(), analyzer.Setup{Repository: "somewhere", Model: "m"})
+	s, err := childOf("good").Launch(t.Context(), Setup{Repository: "somewhere", Model: "m"})
 	require.NoError(t, err)
-	require.True(t, alive(s.PID()))
+	require.True(t, alive(s.PIDs()[0]))
 	require.NoError(t, s.Err())
 	at := s.Endpoints()
 	require.NotEqual(t, at.HTTP, at.GRPC)
 	require.NotEqual(t, at.GRPC, at.Metrics)
-	if host, err := (analyzer.ProcFS{}).Process(s.PID()); err == nil {
-		require.Positive(t, host.Own())
-		require.GreaterOrEqual(t, host.RSS, host.Own())
+	if m, err := (host.FS{}).Process(s.PIDs()[0]); err == nil {
+		require.Positive(t, m.Own())
+		require.GreaterOrEqual(t, m.RSS, m.Own())
 	}
 	require.NoError(t, s.Close())
-	require.False(t, alive(s.PID()))
+	require.False(t, alive(s.PIDs()[0]))
 	require.NoError(t, s.Err())
 	require.NoError(t, s.Close())
 }
 
 func TestChildThatFails(t *testing.T) {
 	t.Parallel()
-	_, err := childOf("fails").Launch(t.Context(), analyzer.Setup{Repository: "somewhere"})
+	_, err := childOf("fails").Launch(t.Context(), Setup{Repository: "somewhere"})
 	require.EqualError(t, err, "the server ended by itself (exit status 1); its last output:\n"+
 		"  serving somewhere\n  error: the model does not load")
-	_, err = analyzer.ProcessLauncher{Command: []string{filepath.Join(t.TempDir(), "none")}}.Launch(t.Context(), analyzer.Setup{})
+	_, err = Local{Command: []string{filepath.Join(t.TempDir(), "none")}}.Launch(t.Context(), Setup{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -123,7 +125,7 @@ func TestChildWhosePortIsTaken(t *testing.T) {
 	var log logtest.Buffer
 	c := childOf("taken once")
 	c.Log = &log
-	s, err := c.Launch(t.Context(), analyzer.Setup{Repository: filepath.Join(t.TempDir(), "started")})
+	s, err := c.Launch(t.Context(), Setup{Repository: filepath.Join(t.TempDir(), "started")})
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(log.String(), "already in use"))
 	require.Equal(t, 2, strings.Count(log.String(), "serving"))
@@ -131,15 +133,21 @@ func TestChildWhosePortIsTaken(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	log = logtest.Buffer{}
-	c.Ports = []string{"1", "2", "3"}
-	_, err = c.Launch(t.Context(), analyzer.Setup{Repository: filepath.Join(t.TempDir(), "started")})
-	require.ErrorContains(t, err, "Socket '127.0.0.1:1' already in use")
+	reserved, err := freeport.Reserve(3)
+	require.NoError(t, err)
+	c.Ports = nil
+	for _, port := range reserved.Ports() {
+		c.Ports = append(c.Ports, strconv.Itoa(port))
+	}
+	reserved.Release()
+	_, err = c.Launch(t.Context(), Setup{Repository: filepath.Join(t.TempDir(), "started")})
+	require.ErrorContains(t, err, fmt.Sprintf("Socket '127.0.0.1:%s' already in use", c.Ports[0]))
 	require.Equal(t, 1, strings.Count(log.String(), "serving"))
 
 	log = logtest.Buffer{}
 	c = childOf("taken")
 	c.Log = &log
-	_, err = c.Launch(t.Context(), analyzer.Setup{})
+	_, err = c.Launch(t.Context(), Setup{})
 	require.ErrorContains(t, err, "address already in use")
 	require.Equal(t, 3, strings.Count(log.String(), "serving"))
 }
@@ -148,21 +156,21 @@ func TestChildThatIsNeverReady(t *testing.T) {
 	t.Parallel()
 	c := childOf("silent")
 	c.ReadyTimeout = 100 * time.Millisecond
-	_, err := c.Launch(t.Context(), analyzer.Setup{})
+	_, err := c.Launch(t.Context(), Setup{})
 	require.ErrorContains(t, err, "the server was not ready within 100ms")
 
-	_, err = childOf("without").Launch(t.Context(), analyzer.Setup{Repository: "r", Model: "m"})
+	_, err = childOf("without").Launch(t.Context(), Setup{Repository: "r", Model: "m"})
 	require.EqualError(t, err, "the server is up, but model \"m\" is not ready; its last output:\n  serving r")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	_, err = childOf("silent").Launch(ctx, analyzer.Setup{})
+	_, err = childOf("silent").Launch(ctx, Setup{})
 	require.EqualError(t, err, "enough")
 }
 
 func TestChildThatDies(t *testing.T) {
 	t.Parallel()
-	s, err := childOf("good").Launch(t.Context(), analyzer.Setup{})
+	s, err := childOf("good").Launch(t.Context(), Setup{})
 	require.NoError(t, err)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Endpoints().HTTP+"/die", nil)
 	require.NoError(t, err)
@@ -179,9 +187,9 @@ func TestChildThatDies(t *testing.T) {
 func TestChildThatIsKilledWhileClosed(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		s, err := childOf("stubborn").Launch(t.Context(), analyzer.Setup{})
+		s, err := childOf("stubborn").Launch(t.Context(), Setup{})
 		require.NoError(t, err)
-		require.NoError(t, syscall.Kill(s.PID(), syscall.SIGKILL))
+		require.NoError(t, syscall.Kill(s.PIDs()[0], syscall.SIGKILL))
 		err = errors.Join(s.Close(), s.Err())
 		require.ErrorContains(t, err, "the server ended by itself (signal: killed)")
 	}
@@ -191,8 +199,8 @@ func TestChildThatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	c := childOf("stubborn")
 	c.StopTimeout = 100 * time.Millisecond
-	s, err := c.Launch(t.Context(), analyzer.Setup{})
+	s, err := c.Launch(t.Context(), Setup{})
 	require.NoError(t, err)
 	require.EqualError(t, s.Close(), "the server did not end within 100ms and was killed")
-	require.False(t, alive(s.PID()))
+	require.False(t, alive(s.PIDs()[0]))
 }

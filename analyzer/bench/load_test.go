@@ -1,4 +1,4 @@
-package load
+package bench
 
 import (
 	"context"
@@ -10,16 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"triton/analyzer/trial"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 // options returns what Model Analyzer passes for a model.
-func options() Options {
-	var o Options
+func options() LoadOptions {
+	var o LoadOptions
 	o.Set("model-name", "m")
 	o.Set("latency-report-file", "m-results.csv")
 	o.Set("measurement-mode", "count_windows")
@@ -73,7 +70,7 @@ func TestOptionsInJSON(t *testing.T) {
 	assert.Equal(t, "m", stored["_options"]["-m"])
 	assert.InDelta(t, 4, stored["_args"]["concurrency-range"], 0)
 	assert.Contains(t, stored["_args"], "percentile", "options without a value are there")
-	var back Options
+	var back LoadOptions
 	require.NoError(t, json.Unmarshal(text, &back))
 	assert.Equal(t, o.Args()[:6], back.Args()[:6])
 	assert.ElementsMatch(t, o.Args(), back.Args())
@@ -82,12 +79,12 @@ func TestOptionsInJSON(t *testing.T) {
 // script answers runs one after another.
 type script struct {
 	answers [][]Outcome
-	ran     [][]Options
+	ran     [][]LoadOptions
 	wait    bool // for the end of the context
 }
 
-func (s *script) Run(ctx context.Context, models []Options) []Outcome {
-	run := make([]Options, len(models))
+func (s *script) Run(ctx context.Context, models []LoadOptions) []Outcome {
+	run := make([]LoadOptions, len(models))
 	for i, m := range models {
 		run[i] = m.Clone()
 	}
@@ -112,28 +109,28 @@ func TestMeasure(t *testing.T) {
 	own := options()
 	own.Set("measurement-request-count", "500")
 	for name, c := range map[string]struct {
-		models  []Options
+		models  []LoadOptions
 		answers [][]Outcome
 		want    string // of the last run
 		option  string
 		err     string
 	}{
-		"at once":      {[]Options{options()}, [][]Outcome{{good}}, "", "measurement-request-count", ""},
-		"more samples": {[]Options{options()}, [][]Outcome{{brief}, {brief}, {good}}, "150", "measurement-request-count", ""},
-		"user's count": {[]Options{own}, [][]Outcome{{brief}, {good}}, "550", "measurement-request-count", ""},
-		"longer":       {[]Options{timed}, [][]Outcome{{brief}, {good}}, "6000", "measurement-interval", ""},
+		"at once":      {[]LoadOptions{options()}, [][]Outcome{{good}}, "", "measurement-request-count", ""},
+		"more samples": {[]LoadOptions{options()}, [][]Outcome{{brief}, {brief}, {good}}, "150", "measurement-request-count", ""},
+		"user's count": {[]LoadOptions{own}, [][]Outcome{{brief}, {good}}, "550", "measurement-request-count", ""},
+		"longer":       {[]LoadOptions{timed}, [][]Outcome{{brief}, {good}}, "6000", "measurement-interval", ""},
 		"exhausted": {
-			[]Options{options()},
+			[]LoadOptions{options()},
 			[][]Outcome{{brief}, {brief}, {brief}},
 			"150", "measurement-request-count",
 			"Ran perf_analyzer 3 times, but no valid requests recorded",
 		},
-		"failure": {[]Options{options()}, [][]Outcome{{bad}}, "", "measurement-request-count", "model m: connection refused"},
+		"failure": {[]LoadOptions{options()}, [][]Outcome{{bad}}, "", "measurement-request-count", "model m: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{answers: c.answers}
 			failed := 0
-			figures, err := Supervisor{Generator: s, Attempts: 3, Timeout: time.Minute, Failed: func(Options, Outcome) { failed++ }}.Measure(t.Context(), c.models)
+			figures, err := Supervisor{Generator: s, Attempts: 3, Timeout: time.Minute, Failed: func(LoadOptions, Outcome) { failed++ }}.Measure(t.Context(), c.models)
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				require.Equal(t, 1, failed, "only the last run is told")
@@ -151,7 +148,7 @@ func TestMeasure(t *testing.T) {
 func TestMeasureTogether(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: [][]Outcome{{good, brief}, {good, good}}}
-	figures, err := Supervisor{Generator: s, Attempts: 10, Timeout: time.Minute}.Measure(t.Context(), []Options{options(), options()})
+	figures, err := Supervisor{Generator: s, Attempts: 10, Timeout: time.Minute}.Measure(t.Context(), []LoadOptions{options(), options()})
 	require.NoError(t, err)
 	require.Len(t, figures, 2)
 	assert.Empty(t, s.ran[1][0].Get("measurement-request-count"))
@@ -162,14 +159,14 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		_, err := Supervisor{Generator: &script{wait: true}, Attempts: 10, Timeout: 10 * time.Minute}.Measure(t.Context(), []Options{options()})
+		_, err := Supervisor{Generator: &script{wait: true}, Attempts: 10, Timeout: 10 * time.Minute}.Measure(t.Context(), []LoadOptions{options()})
 		require.EqualError(t, err, "the load generator did not finish within 10m0s and was stopped; --perf-analyzer-timeout allows longer runs")
 		require.Equal(t, 10*time.Minute, time.Since(begin))
 
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("the server has ended")
 		time.AfterFunc(time.Second, func() { cancel(gone) })
-		_, err = Supervisor{Generator: &script{wait: true}, Attempts: 10, Timeout: 10 * time.Minute}.Measure(ctx, []Options{options()})
+		_, err = Supervisor{Generator: &script{wait: true}, Attempts: 10, Timeout: 10 * time.Minute}.Measure(ctx, []LoadOptions{options()})
 		require.ErrorIs(t, err, gone)
 	})
 }

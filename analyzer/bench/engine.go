@@ -1,4 +1,4 @@
-package docker
+package bench
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// DefaultSocket is where Docker's engine listens.
-const DefaultSocket = "/var/run/docker.sock"
+// defaultSocket is where Docker's engine listens.
+const defaultSocket = "/var/run/docker.sock"
 
 // apiVersion is the oldest version of the engine's API that has device requests.
 const apiVersion = "v1.40"
@@ -29,7 +29,7 @@ type engine struct {
 // newEngine returns a client. host is DOCKER_HOST, or empty for the default socket.
 func newEngine(host string) (*engine, error) {
 	if host == "" {
-		host = "unix://" + DefaultSocket
+		host = "unix://" + defaultSocket
 	}
 	network, address, ok := strings.Cut(host, "://")
 	if !ok || network != "unix" && network != "tcp" && network != "http" {

@@ -1,7 +1,8 @@
-// Package load says what a load generator measures for a profile, in the options of perf_analyzer,
-// and repeats measurements with longer windows until they settle. The generators themselves are
-// elsewhere: package external runs perf_analyzer, the command line supplies `triton perf`.
-package load
+// What a load generator measures for a profile is said in the options of perf_analyzer. Measurements are repeated
+// with longer windows until they settle. One generator is perf_analyzer itself; the command line supplies `triton
+// perf`.
+
+package bench
 
 import (
 	"context"
@@ -36,7 +37,7 @@ type Outcome struct {
 type Generator interface {
 	// Run measures models at the same time, one for each set of options, and returns their
 	// outcomes in this order. It returns soon after the context has ended.
-	Run(ctx context.Context, models []Options) []Outcome
+	Run(ctx context.Context, models []LoadOptions) []Outcome
 }
 
 // Supervisor runs a generator for a trial.
@@ -47,7 +48,7 @@ type Supervisor struct {
 	// Timeout bounds one run.
 	Timeout time.Duration
 	// Failed receives the options and the output of each model whose last run failed; may be nil.
-	Failed func(o Options, out Outcome)
+	Failed func(o LoadOptions, out Outcome)
 }
 
 // Windows of perf_analyzer's defaults, and by how much they grow.
@@ -61,8 +62,8 @@ var ErrNoRequests = errors.New("no valid requests recorded")
 
 // Measure runs the generator until all models have figures. Models whose windows are too short get
 // longer ones.
-func (s Supervisor) Measure(ctx context.Context, models []Options) ([]Figures, error) {
-	current := make([]Options, len(models))
+func (s Supervisor) Measure(ctx context.Context, models []LoadOptions) ([]Figures, error) {
+	current := make([]LoadOptions, len(models))
 	for i, m := range models {
 		current[i] = m.Clone()
 	}
@@ -94,7 +95,7 @@ func (s Supervisor) Measure(ctx context.Context, models []Options) ([]Figures, e
 	return nil, fmt.Errorf("Ran perf_analyzer %d times, but %w", s.Attempts, ErrNoRequests) //nolint:staticcheck // Model Analyzer's text
 }
 
-func (s Supervisor) run(ctx context.Context, models []Options) ([]Outcome, error) {
+func (s Supervisor) run(ctx context.Context, models []LoadOptions) ([]Outcome, error) {
 	limited, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	outcomes := s.Generator.Run(limited, models)
@@ -108,7 +109,7 @@ func (s Supervisor) run(ctx context.Context, models []Options) ([]Outcome, error
 }
 
 // lengthen makes the measurement windows longer.
-func lengthen(o *Options) {
+func lengthen(o *LoadOptions) {
 	name, first, more := "measurement-interval", firstInterval, moreInterval
 	if o.Get("measurement-mode") == "count_windows" {
 		name, first, more = "measurement-request-count", firstCount, moreCount
