@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/footprint/host"
+	"triton/analyzer/memory/meter"
 	"triton/pkg/freeport"
 	"triton/pkg/log/logtest"
 )
@@ -99,7 +99,7 @@ func TestChild(t *testing.T) {
 	at := s.Endpoints()
 	require.NotEqual(t, at.HTTP, at.GRPC)
 	require.NotEqual(t, at.GRPC, at.Metrics)
-	if m, err := (host.FS{}).Process(s.PIDs()[0]); err == nil {
+	if m, err := (meter.FS{}).Process(s.PIDs()[0]); err == nil {
 		require.Positive(t, m.Own())
 		require.GreaterOrEqual(t, m.RSS, m.Own())
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/analyzer/footprint/host"
+	"triton/analyzer/memory/meter"
 	"triton/analyzer/trial"
 )
 
@@ -29,7 +29,7 @@ func (h HostReader) Memory(pids func() []int) func(context.Context) (Reading, er
 		var used uint64
 		found := false
 		for _, root := range pids() {
-			for _, pid := range (host.FS{Root: h.Root}).Tree(root) {
+			for _, pid := range (meter.FS{Root: h.Root}).Tree(root) {
 				n, err := h.unshared(pid)
 				if err == nil {
 					used, found = used+n, true

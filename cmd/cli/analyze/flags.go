@@ -8,8 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/analyzer"
-	"triton/analyzer/footprint/sweep"
+	"triton/analyzer/memory"
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
@@ -108,7 +107,7 @@ func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 
 // options holds the parsed arguments.
 type options struct {
-	analyzer.Config
+	memory.Config
 	load      perf.Config // each measurement sets model, batch and concurrency
 	client    client.Options
 	directory string // for the configuration
@@ -120,12 +119,12 @@ type options struct {
 // options parses the arguments. The error joins all mistakes.
 func (a *arguments) options() (*options, error) {
 	o := &options{
-		Config: analyzer.DefaultConfig(a.model), load: perf.DefaultConfig(""),
+		Config: memory.DefaultConfig(a.model), load: perf.DefaultConfig(""),
 		directory: a.directory, wait: a.wait,
 	}
 	var errs []error
 	list := func(flag, text string) []int {
-		numbers, err := sweep.ParseList(text)
+		numbers, err := memory.ParseList(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
 			return []int{1}
@@ -133,7 +132,7 @@ func (a *arguments) options() (*options, error) {
 		return numbers
 	}
 	o.Repositories = a.repositories
-	o.Space = sweep.Space{
+	o.Space = memory.Space{
 		Batches:       list("batch-sizes", a.batches),
 		Concurrencies: list("concurrency", a.concurrency),
 	}

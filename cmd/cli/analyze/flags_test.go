@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"triton/analyzer/footprint/sweep"
+	"triton/analyzer/memory"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
@@ -33,7 +33,7 @@ func TestFlagsReachOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "echo", o.Model)
 	require.Equal(t, []string{"a", "b"}, o.Repositories)
-	require.Equal(t, sweep.Space{Instances: []int{1, 2, 3}, Batches: []int{2, 4}, Concurrencies: []int{8}}, o.Space)
+	require.Equal(t, memory.Space{Instances: []int{1, 2, 3}, Batches: []int{2, 4}, Concurrencies: []int{8}}, o.Space)
 	require.Equal(t, 2500*time.Microsecond, o.LatencyBudget)
 	require.Equal(t, uint64(3<<29), o.Memory)
 	require.EqualValues(t, 100, o.Footprint.Headroom(1000))

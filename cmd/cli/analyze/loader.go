@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"triton/analyzer"
 	"triton/analyzer/bench"
-	"triton/analyzer/footprint/sweep"
+	"triton/analyzer/memory"
 	"triton/perf"
 	"triton/pkg/client"
 	"triton/pkg/client/lane"
@@ -22,7 +21,7 @@ type loader struct {
 
 // Measure runs one level of perf. Windows that are too short for the model are made longer,
 // because windows with a few requests never agree, and those of a machine that stalls have none.
-func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, load sweep.Load) (analyzer.Measurement, error) {
+func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, load memory.Load) (memory.Measurement, error) {
 	const enough, longest = 60, 10 * time.Second
 	c := l.config(model, load)
 	for {
@@ -30,9 +29,9 @@ func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, l
 		short := errors.Is(err, perf.ErrNoRequests) || errors.Is(err, perf.ErrNoExecutions) || err == nil && !m.Stable && m.Requests < enough
 		if !short || c.Interval >= longest || ctx.Err() != nil {
 			if err != nil {
-				return analyzer.Measurement{}, loadFailure(err)
+				return memory.Measurement{}, loadFailure(err)
 			}
-			return analyzer.Measurement{
+			return memory.Measurement{
 				Requests: m.Requests, Throughput: m.Throughput, Stable: m.Stable, Spread: m.Spread.Throughput,
 				Avg: m.AvgLatency, P50: m.Latency(50), P90: m.Latency(90), P95: m.Latency(95), P99: m.Latency(99),
 			}, nil
@@ -42,7 +41,7 @@ func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, l
 }
 
 // Exercise runs one level of perf that ends after a number of requests.
-func (l loader) Exercise(ctx context.Context, at bench.Endpoints, model string, load sweep.Load, requests int) error {
+func (l loader) Exercise(ctx context.Context, at bench.Endpoints, model string, load memory.Load, requests int) error {
 	c := l.config(model, load)
 	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
 	if _, err := l.run(ctx, at, c); err != nil {
@@ -51,7 +50,7 @@ func (l loader) Exercise(ctx context.Context, at bench.Endpoints, model string, 
 	return nil
 }
 
-func (l loader) config(model string, load sweep.Load) perf.Config {
+func (l loader) config(model string, load memory.Load) perf.Config {
 	c := l.load
 	c.Model, c.Batches = model, []int{load.Batch}
 	n := float64(load.Concurrency)

@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/analyzer"
-	"triton/analyzer/memory/printer"
+	"triton/analyzer/memory"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
@@ -95,7 +94,7 @@ func measureModels(ctx context.Context, p process.Process, a *arguments, models 
 		}
 		all[i].MemoryOnly = true
 	}
-	var results []*analyzer.Result
+	var results []*memory.Result
 	for _, o := range all {
 		if len(all) > 1 {
 			fmt.Fprintf(p.Stderr, "model %s\n", o.Model)
@@ -118,18 +117,18 @@ func measureModels(ctx context.Context, p process.Process, a *arguments, models 
 	return nil
 }
 
-func writeMemory(p process.Process, targets output.Targets, results []*analyzer.Result) error {
+func writeMemory(p process.Process, targets output.Targets, results []*memory.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
 	var err error
 	if !targets.Stdout() {
-		err = printer.Memory(p.Stdout, results)
+		err = memory.WriteMemory(p.Stdout, results)
 	}
 	return errors.Join(err, targets.Write(p, func(w io.Writer, form string) error {
 		if form == output.JSON.Name {
-			return printer.JSONs(w, results)
+			return memory.WriteJSONs(w, results)
 		}
-		return printer.Memory(w, results)
+		return memory.WriteMemory(w, results)
 	}))
 }

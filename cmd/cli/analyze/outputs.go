@@ -7,8 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"triton/analyzer"
-	"triton/analyzer/memory/printer"
+	"triton/analyzer/memory"
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
@@ -16,18 +15,18 @@ import (
 
 // write prints the result and writes the requested files. With a result on standard output the
 // name of the configuration goes to standard error.
-func write(p process.Process, o *options, r *analyzer.Result) error {
+func write(p process.Process, o *options, r *memory.Result) error {
 	var errs []error
 	names := p.Stdout
 	if o.targets.Stdout() {
 		names = p.Stderr
 	} else {
-		errs = append(errs, printer.Text(p.Stdout, r))
+		errs = append(errs, memory.WriteText(p.Stdout, r))
 	}
 	errs = append(errs, o.targets.Write(p, func(w io.Writer, form string) error {
-		return map[string]func(io.Writer, *analyzer.Result) error{
-			output.Text.Name: printer.Text, output.JSON.Name: printer.JSON, output.CSV.Name: printer.CSV,
-			output.Markdown.Name: printer.Markdown, output.HTML.Name: printer.HTML,
+		return map[string]func(io.Writer, *memory.Result) error{
+			output.Text.Name: memory.WriteText, output.JSON.Name: memory.WriteJSON, output.CSV.Name: memory.WriteCSV,
+			output.Markdown.Name: memory.WriteMarkdown, output.HTML.Name: memory.WriteHTML,
 		}[form](w, r)
 	}))
 	if r.Recommended != nil && o.directory != "" {

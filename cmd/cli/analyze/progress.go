@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"triton/analyzer"
-	"triton/analyzer/footprint"
+	"triton/analyzer/memory"
+	"triton/analyzer/memory/footprint"
 	"triton/pkg/ui"
 )
 
@@ -75,13 +75,13 @@ func (p *progress) run(format string, args ...any) {
 	p.mu.running, p.mu.since = fmt.Sprintf(format, args...), time.Now()
 }
 
-func (p *progress) observe(e analyzer.Event) {
+func (p *progress) observe(e memory.Event) {
 	switch e := e.(type) {
-	case analyzer.Step:
+	case memory.Step:
 		p.step(e.Event)
-	case analyzer.Measured:
+	case memory.Measured:
 		p.measured(e.Point)
-	case analyzer.Stressing:
+	case memory.Stressing:
 		verb := "execute"
 		if e.Instances == 1 {
 			verb = "executes"
@@ -92,7 +92,7 @@ func (p *progress) observe(e analyzer.Event) {
 	}
 }
 
-func (p *progress) measured(at analyzer.Point) {
+func (p *progress) measured(at memory.Point) {
 	p.mu.Lock()
 	p.mu.settings++
 	p.mu.total = max(p.mu.total, p.mu.settings) // a latency budget measures the settings with more counts

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 
-	"triton/analyzer"
 	"triton/analyzer/bench"
+	"triton/analyzer/memory"
+	"triton/analyzer/memory/meter"
 	"triton/cmd/cli/devices"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
@@ -38,10 +39,10 @@ func run(ctx context.Context, p process.Process, o *options) error {
 }
 
 // analyze analyzes one model with servers of this program.
-func analyze(ctx context.Context, p process.Process, o *options) (*analyzer.Result, error) {
+func analyze(ctx context.Context, p process.Process, o *options) (*memory.Result, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return &analyzer.Result{}, fmt.Errorf("find the path of this program, which starts the servers: %w", err)
+		return &memory.Result{}, fmt.Errorf("find the path of this program, which starts the servers: %w", err)
 	}
 	var view gpu.View
 	if m, err := gpu.Open(devices.Environment(p, nil)); err == nil { // the servers have the same environment
@@ -56,10 +57,10 @@ func analyze(ctx context.Context, p process.Process, o *options) (*analyzer.Resu
 	}
 	command = append(command, executionFlags...)
 	log := startProgress(p.Stderr, p.StderrTerminal && p.Getenv("TERM") != "dumb", o)
-	result, err := analyzer.Run(ctx, o.Config, analyzer.Deps{
+	result, err := memory.Run(ctx, o.Config, memory.Deps{
 		Launcher: bench.Local{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
 		Loader:   loader{o.load, o.client},
-		Host:     analyzer.ProcFS{},
+		Host:     meter.FS{},
 		GPU:      view,
 		Observe:  log.observe,
 	})
@@ -67,11 +68,11 @@ func analyze(ctx context.Context, p process.Process, o *options) (*analyzer.Resu
 }
 
 // failure returns the error of an analysis that measured nothing.
-func failure(r *analyzer.Result, err error) error {
+func failure(r *memory.Result, err error) error {
 	switch {
 	case r.Interrupted:
 		return &process.ExitError{Code: interrupted, Err: err}
-	case errors.Is(err, analyzer.ErrNoServer):
+	case errors.Is(err, memory.ErrNoServer):
 		return &process.ExitError{Code: noServer, Err: err}
 	}
 	return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"triton/analyzer/footprint"
+	"triton/analyzer/memory/footprint"
 	"triton/pkg/ui"
 )
 

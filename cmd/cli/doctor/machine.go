@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime"
 
-	"triton/analyzer/footprint/host"
+	"triton/analyzer/memory/meter"
 	"triton/cmd/cli/process"
 	"triton/pkg/ui"
 )
@@ -24,7 +24,7 @@ func processors(context.Context, process.Process, options) []Finding {
 const littleMemory = 512 << 20
 
 func memory(context.Context, process.Process, options) []Finding {
-	room, err := host.FS{}.Available()
+	room, err := meter.FS{}.Available()
 	if err != nil {
 		return []Finding{about("memory", Note, "not known: %v", err)}
 	}

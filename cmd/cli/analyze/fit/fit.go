@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/analyzer/memory/printer"
+	"triton/analyzer/memory"
 	"triton/cmd/cli/complete"
 	environment "triton/cmd/cli/devices"
 	"triton/cmd/cli/flags"
@@ -117,19 +117,19 @@ func run(p process.Process, a arguments) error {
 }
 
 // read reads the models of reports.
-func read(files []string) ([]printer.Model, error) {
-	var all []printer.Model
+func read(files []string) ([]memory.DocumentModel, error) {
+	var all []memory.DocumentModel
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		var d printer.Document
+		var d memory.Document
 		if err := json.Unmarshal(text, &d); err != nil {
 			return nil, fmt.Errorf("%s is not a report of triton analyze as JSON: %w", name, err)
 		}
-		if d.Schema != printer.Schema {
-			return nil, fmt.Errorf("%s has schema %d, this program reads %d: write it again with triton analyze", name, d.Schema, printer.Schema)
+		if d.Schema != memory.Schema {
+			return nil, fmt.Errorf("%s has schema %d, this program reads %d: write it again with triton analyze", name, d.Schema, memory.Schema)
 		}
 		all = append(all, d.Models...)
 	}

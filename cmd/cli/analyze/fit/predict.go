@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"triton/analyzer/footprint"
-	"triton/analyzer/footprint/packing"
-	"triton/analyzer/memory/printer"
+	"triton/analyzer/memory"
+	"triton/analyzer/memory/footprint"
 	"triton/pkg/gpu"
 )
 
@@ -45,17 +44,17 @@ const allowance = 64 << 20
 
 // law returns what a report knows of a model's memory on devices, or on the host if it has none
 // there.
-func law(m printer.Model) (footprint.Place, packing.Model, error) {
+func law(m memory.DocumentModel) (footprint.Place, memory.PackedModel, error) {
 	places := slices.Sorted(maps.Keys(m.Fit))
 	i := slices.IndexFunc(places, func(p footprint.Place) bool { return p != footprint.Host })
 	switch {
 	case len(places) == 0:
-		return "", packing.Model{}, fmt.Errorf("the report of %s has no law of its memory: it takes three instance counts and a repeat", m.Name)
+		return "", memory.PackedModel{}, fmt.Errorf("the report of %s has no law of its memory: it takes three instance counts and a repeat", m.Name)
 	case i < 0:
 		i = 0
 	}
 	fit := m.Fit[places[i]]
-	out := packing.Model{
+	out := memory.PackedModel{
 		Name: m.Name, Base: fit.AlphaHi, PerInstance: fit.BetaHi, Server: float64(m.Baseline[places[i]]),
 		Useful: m.Answer.UsefulCount(), Throughput: map[int]float64{},
 	}
@@ -71,13 +70,13 @@ func law(m printer.Model) (footprint.Place, packing.Model, error) {
 }
 
 // costs reports whether instances cost memory at a place that can be told from the noise.
-func costs(m printer.Model, place footprint.Place) bool {
-	return slices.ContainsFunc(m.Capacity, func(c printer.Capacity) bool { return c.Device == place && c.Instances != nil })
+func costs(m memory.DocumentModel, place footprint.Place) bool {
+	return slices.ContainsFunc(m.Capacity, func(c memory.DocumentCapacity) bool { return c.Device == place && c.Instances != nil })
 }
 
-func predict(models []printer.Model, devices []target, headroom func(uint64) uint64) (*result, error) {
+func predict(models []memory.DocumentModel, devices []target, headroom func(uint64) uint64) (*result, error) {
 	r := &result{}
-	var laws []packing.Model
+	var laws []memory.PackedModel
 	for _, m := range models {
 		place, l, err := law(m)
 		if err != nil {
@@ -110,7 +109,7 @@ func predict(models []printer.Model, devices []target, headroom func(uint64) uin
 }
 
 // hosts returns the host as it was when the model was measured.
-func hosts(m printer.Model) []target {
+func hosts(m memory.DocumentModel) []target {
 	var all []target
 	for _, c := range m.Capacity {
 		if c.Device == footprint.Host {
@@ -121,11 +120,11 @@ func hosts(m printer.Model) []target {
 }
 
 // device adds the rows of a model on a device, and reports whether it fits.
-func (r *result) device(m packing.Model, d target, headroom func(uint64) uint64, measured string) bool {
+func (r *result) device(m memory.PackedModel, d target, headroom func(uint64) uint64, measured string) bool {
 	add := func(name string, usable uint64, p gpu.Profile) int {
 		row := row{Model: m.Name, Device: name, Usable: usable, Useful: m.Useful, Status: string(footprint.Predicted), Slices: p.Slices}
 		free := float64(usable) - float64(headroom(usable))
-		n, limited := packing.Fits(m, free, d.uuid != measured)
+		n, limited := memory.InstancesThatFit(m, free, d.uuid != measured)
 		if limited {
 			row.Fits = &n
 			row.Whole = n * p.Instances
@@ -159,15 +158,15 @@ func better(a, b row) bool {
 }
 
 // pack places all models on the devices together.
-func (r *result) pack(laws []packing.Model, devices []target, models []printer.Model, headroom func(uint64) uint64) {
+func (r *result) pack(laws []memory.PackedModel, devices []target, models []memory.DocumentModel, headroom func(uint64) uint64) {
 	if len(devices) == 0 {
 		devices = hosts(models[0])
 	}
-	var room []packing.Device
+	var room []memory.PackedDevice
 	for _, d := range devices {
-		room = append(room, packing.Device{Name: d.name, Bytes: float64(d.usable) - float64(headroom(d.usable))})
+		room = append(room, memory.PackedDevice{Name: d.name, Bytes: float64(d.usable) - float64(headroom(d.usable))})
 	}
-	all, left := packing.Several(laws, room)
+	all, left := memory.PackSeveral(laws, room)
 	for _, p := range all {
 		out := placement{Device: p.Device, Instances: map[string]int{}, Bytes: uint64(p.Bytes)}
 		for i, k := range p.Counts {

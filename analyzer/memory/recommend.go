@@ -1,0 +1,158 @@
+package memory
+
+import (
+	"fmt"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+
+	"triton/analyzer/memory/footprint"
+	"triton/pkg/inferencepb"
+	"triton/pkg/modelconfig"
+	"triton/pkg/modelconfig/pbtxt"
+)
+
+// recommend chooses the configuration from the footprint's answer and the measured settings.
+func (r *run) recommend() {
+	a := r.result.Footprint.Answer
+	switch {
+	case a.Status == footprint.Unfit:
+		r.result.Reason = "one instance does not fit in memory"
+		return
+	case a.Instances == 0:
+		r.result.Reason = "no setting could be measured"
+		return
+	}
+	best := r.best(a.Instances)
+	if best == nil && r.LatencyBudget > 0 && r.measuredAny() {
+		r.result.Reason = r.tooSlow()
+		return
+	}
+	rec := &Recommendation{Instances: a.Instances, MaxBatchSize: int(r.shared.GetMaxBatchSize()), Point: best}
+	config := r.configure(rec)
+	text, err := r.write(config)
+	if err != nil {
+		r.warn("the comments of config.pbtxt are lost: %v", err)
+		text = modelconfig.Encode(config)
+	}
+	rec.Config = text
+	r.result.Recommended, r.result.Reason = rec, r.why(a)
+	if best != nil && !best.Stable {
+		r.warn("the measurement of the recommended setting was not stable; measure longer to be sure")
+	}
+}
+
+// best returns the setting with a number of instances that has the smallest batch, and then the
+// fewest requests in flight, within the tolerance of the best throughput.
+func (r *run) best(instances int) *Point {
+	top := 0.0
+	for _, p := range r.result.Points {
+		if r.meets(p, instances) {
+			top = max(top, p.Throughput)
+		}
+	}
+	var chosen *Point
+	for i, p := range r.result.Points {
+		if r.meets(p, instances) && p.Throughput >= top*(1-r.Tolerance) && (chosen == nil || cheaper(p, *chosen)) {
+			chosen = &r.result.Points[i]
+		}
+	}
+	return chosen
+}
+
+func cheaper(a, b Point) bool {
+	if a.Batch != b.Batch {
+		return a.Batch < b.Batch
+	}
+	return a.Concurrency < b.Concurrency
+}
+
+func (r *run) meets(p Point, instances int) bool {
+	return p.Err == nil && p.Instances == instances && r.inBudget(p.P99)
+}
+
+func (r *run) measuredAny() bool {
+	for _, p := range r.result.Points {
+		if p.Err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// tooSlow returns the reason when no setting meets the latency budget.
+func (r *run) tooSlow() string {
+	var lowest *Point
+	for i, p := range r.result.Points {
+		if p.Err == nil && (lowest == nil || p.P99 < lowest.P99) {
+			lowest = &r.result.Points[i]
+		}
+	}
+	return fmt.Sprintf("no setting meets the latency budget of %v; the lowest p99 measured is %v", r.LatencyBudget, lowest.P99)
+}
+
+// configure returns the user's configuration with the recommended values.
+func (r *run) configure(rec *Recommendation) *inferencepb.ModelConfig {
+	config := proto.Clone(r.shared).(*inferencepb.ModelConfig)
+	config.InstanceGroup[0].Count = int32(rec.Instances)
+	// Larger batches than the best one cost memory and latency for nothing, if all that the
+	// configuration allows were tried.
+	batches := r.Space.BatchSizes()
+	if rec.Point != nil && len(batches) > 1 && batches[len(batches)-1] >= rec.MaxBatchSize {
+		rec.MaxBatchSize = rec.Point.Batch
+		config.MaxBatchSize = int32(rec.MaxBatchSize)
+	}
+	if preferred := config.GetDynamicBatching().GetPreferredBatchSize(); len(preferred) > 0 {
+		kept := preferred[:0:0]
+		for _, n := range preferred {
+			if n <= config.GetMaxBatchSize() {
+				kept = append(kept, n)
+			}
+		}
+		config.GetDynamicBatching().PreferredBatchSize = kept
+	}
+	if config.GetSchedulingChoice() == nil && rec.Point != nil && rec.Point.Batch > 1 {
+		config.SchedulingChoice = &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{}}
+	}
+	rec.DynamicBatching = config.GetDynamicBatching() != nil
+	return config
+}
+
+// write returns the configuration as an edit of the user's text.
+func (r *run) write(config *inferencepb.ModelConfig) ([]byte, error) {
+	if r.model.text == nil {
+		return modelconfig.Encode(config), nil
+	}
+	user, err := modelconfig.Parse("", r.model.text)
+	if err != nil {
+		return nil, err
+	}
+	if !user.Has("name") {
+		config = proto.Clone(config).(*inferencepb.ModelConfig)
+		config.Name = ""
+	}
+	return pbtxt.Apply(r.model.text, config)
+}
+
+// why explains the answer.
+func (r *run) why(a footprint.Answer) string {
+	count := strconv.Itoa(a.Instances)
+	switch a.Status {
+	case footprint.ThroughputLimited:
+		return fmt.Sprintf("one more than %s raised the throughput by %.1f %%, less than %.0f %%", count, 100*a.Gain, 100*r.Footprint.MinGain)
+	case footprint.Verified:
+		return "more do not fit in memory"
+	case footprint.Capped:
+		return "the largest number that is allowed"
+	}
+	if a.UsefulKnown && a.Useful == a.Instances {
+		if a.GainIsNoise {
+			return fmt.Sprintf("one more raised the throughput by %.1f %%, which may be noise", 100*a.Gain)
+		}
+		return fmt.Sprintf("one more raised the throughput by %.1f %%", 100*a.Gain)
+	}
+	if a.MemoryLimits && a.Memory == a.Instances {
+		return "more are not predicted to fit in memory"
+	}
+	return "the most that was measured; each of them raised the throughput"
+}

@@ -1,0 +1,120 @@
+package memory
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"triton/pkg/ui"
+)
+
+// WriteText prints the settings as a table, and the conclusions below it.
+func WriteText(w io.Writer, r *Result) error {
+	d := resultPage(r)
+	if len(d.Rows) > 0 {
+		if err := ui.Table(w, d.Columns, d.Rows); err != nil {
+			return err
+		}
+	}
+	for _, line := range d.Notes {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteMemory prints what was found of the memory of models.
+func WriteMemory(w io.Writer, results []*Result) error {
+	for _, r := range results {
+		p := printer{r: r}
+		p.line("model %s", r.Model)
+		for _, a := range r.Footprint.Anchors {
+			if a.Failure != nil && !r.Interrupted {
+				p.line("failed: instance count %d: %v", a.Instances, a.Failure)
+			}
+		}
+		p.memory()
+		for _, text := range slices.Concat(r.Footprint.Answer.Doubts, r.Warnings) {
+			p.line("note: %s", text)
+		}
+		for _, line := range p.lines {
+			if _, err := fmt.Fprintln(w, line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// WriteMarkdown prints the table and the conclusions as Markdown.
+func WriteMarkdown(w io.Writer, r *Result) error { return ui.WriteMarkdown(w, resultPage(r)) }
+
+// WriteHTML prints the table and the conclusions as an HTML page.
+func WriteHTML(w io.Writer, r *Result) error { return ui.WriteHTML(w, resultPage(r)) }
+
+// resultPage is the table of the settings with the conclusions.
+func resultPage(r *Result) ui.Document {
+	columns := []ui.Column{{Title: ""}}
+	for _, title := range []string{"Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory"} {
+		spare := map[string]int{"p50 ms": 2, "Memory": 1}[title]
+		columns = append(columns, ui.Column{Title: title, Align: ui.Right, Spare: spare})
+	}
+	var rows [][]string
+	for i := range r.Points {
+		rows = append(rows, settingRow(r, i))
+	}
+	return ui.Document{Title: "Analysis of model " + r.Model, Columns: columns, Rows: rows, Notes: conclusions(r)}
+}
+
+func settingRow(r *Result, i int) []string {
+	p, mark := r.Points[i], ""
+	if isRecommended(r, i) {
+		mark = "→"
+	}
+	cells := []string{mark, strconv.Itoa(p.Instances), strconv.Itoa(p.Batch), strconv.Itoa(p.Concurrency)}
+	if p.Err != nil {
+		return append(cells, "failed", "", "", "")
+	}
+	throughput := decimal(p.Throughput, 1)
+	if !p.Stable {
+		throughput = "~" + throughput
+	}
+	return append(cells, throughput, decimal(milliseconds(p.P50), 2), decimal(milliseconds(p.P99), 2), readingText(r, p.Memory))
+}
+
+func isRecommended(r *Result, i int) bool {
+	return r.Recommended != nil && r.Recommended.Point != nil && r.Recommended.Point.Instances == r.Points[i].Instances &&
+		r.Recommended.Point.Load == r.Points[i].Load
+}
+
+// conclusions returns the lines below the table.
+func conclusions(r *Result) []string {
+	p := printer{r: r}
+	unstable := false
+	for _, pt := range r.Points {
+		if pt.Err != nil {
+			p.line("failed: instances %d, batch %d, concurrency %d: %v", pt.Instances, pt.Batch, pt.Concurrency, pt.Err)
+		}
+		unstable = unstable || pt.Err == nil && !pt.Stable
+	}
+	if unstable {
+		p.line("~ not stable within the allowed number of windows")
+	}
+	for _, a := range r.Footprint.Anchors {
+		if a.Failure != nil && !r.Interrupted {
+			p.line("failed: instance count %d: %v", a.Instances, a.Failure)
+		}
+	}
+	p.memory()
+	p.useful()
+	p.recommendation()
+	for _, text := range r.Warnings {
+		p.line("note: %s", text)
+	}
+	if r.Interrupted {
+		p.line("interrupted: the results are incomplete")
+	}
+	return p.lines
+}

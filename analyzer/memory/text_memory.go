@@ -1,0 +1,221 @@
+package memory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"triton/analyzer/memory/footprint"
+	"triton/pkg/ui"
+)
+
+// printer collects lines.
+type printer struct {
+	r     *Result
+	lines []string
+}
+
+func (p *printer) line(format string, args ...any) {
+	p.lines = append(p.lines, fmt.Sprintf(format, args...))
+}
+
+// nameOf returns the name of a place for people.
+func nameOf(r *Result, place footprint.Place) string {
+	if n := r.Places[place].Name; n != "" {
+		return n
+	}
+	return string(place)
+}
+
+// readingText returns a reading of all places; that of the host first.
+func readingText(r *Result, m footprint.Reading) string {
+	if len(m) == 0 {
+		return "?"
+	}
+	var parts []string
+	for _, place := range slices.Sorted(maps.Keys(m)) {
+		text := sizeText(float64(m[place]))
+		if len(m) > 1 {
+			text += " " + shortPlace(place)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shortPlace returns a place in few characters.
+func shortPlace(place footprint.Place) string {
+	if place == footprint.Host {
+		return "host"
+	}
+	return string(place[:min(len(place), 8)])
+}
+
+// memory prints, for each place, what was read and what it means.
+func (p *printer) memory() {
+	f := p.r.Footprint
+	if len(f.Limits) == 0 {
+		if len(f.Anchors) > 0 {
+			p.line("memory: could not be read on this system")
+		}
+		return
+	}
+	for _, l := range f.Limits {
+		p.readings(l)
+		p.law(l)
+		p.capacity(l)
+	}
+	if last := len(p.r.Host) - 1; last >= 0 {
+		h := p.r.Host[0]
+		p.line("host memory of 1 server with %s: %s anonymous, %s shared; not counted: %s of files that only it maps, which the kernel can drop",
+			ui.Plural(h.Instances, "instance"), sizeText(float64(h.Anonymous)), sizeText(float64(h.Shared)), sizeText(float64(h.Files)))
+	}
+}
+
+// readings prints the most memory of each server while all its instances executed.
+func (p *printer) readings(l footprint.Limit) {
+	var peaks []string
+	for _, a := range p.r.Footprint.Anchors {
+		if a.Failure == nil && !a.Curve() {
+			peaks = append(peaks, fmt.Sprintf("%d: %s", a.Instances, sizeText(float64(a.Peak[l.Place]))))
+		}
+	}
+	base := ""
+	if bytes, ok := p.r.Footprint.Base[l.Place]; ok {
+		base = "server without models " + sizeText(float64(bytes)) + "; "
+	}
+	p.line("%s: %speak while all instances execute batches of %d, by instances: %s",
+		nameOf(p.r, l.Place), base, p.r.Batch, strings.Join(peaks, ", "))
+	if first := p.first(); first != nil {
+		p.line("  first server: loaded %s, after the first executions %s, peak %s, 2 s after the load %s",
+			sizeText(float64(first.Loaded[l.Place])), sizeText(float64(first.Warm[l.Place])), sizeText(float64(first.Peak[l.Place])), sizeText(float64(first.Retained[l.Place])))
+		if text := batchText(first, l.Place); text != "" {
+			p.line("  peak by batch size: %s", text)
+		}
+	}
+}
+
+// first returns the first server that was measured with all batches.
+func (p *printer) first() *footprint.Anchor {
+	for i, a := range p.r.Footprint.Anchors {
+		if a.Failure == nil {
+			return &p.r.Footprint.Anchors[i]
+		}
+	}
+	return nil
+}
+
+func batchText(a *footprint.Anchor, place footprint.Place) string {
+	if len(a.Batches) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, b := range a.Batches {
+		parts = append(parts, fmt.Sprintf("%d: %s", b.Batch, sizeText(float64(b.Peak[place]))))
+	}
+	first, last := a.Batches[0], a.Batches[len(a.Batches)-1]
+	each := (float64(last.Peak[place]) - float64(first.Peak[place])) / float64(last.Batch-first.Batch)
+	return strings.Join(parts, ", ") + fmt.Sprintf("; %s for each further item", sizeText(each))
+}
+
+func (p *printer) law(l footprint.Limit) {
+	switch f := l.Law; {
+	case f == nil:
+		p.line("  the cost of an instance is known only with three instance counts and a repeat")
+	case !l.Costs:
+		p.line("  an instance takes %s (%s to %s): not more than the noise of %s, so memory is not what limits",
+			sizeText(f.PerInstance.Value), sizeText(f.PerInstance.Low), sizeText(f.PerInstance.High), sizeText(f.Noise))
+	default:
+		more := ""
+		if f.SuperLinear {
+			more = "; those of the larger counts took more than the first ones"
+		}
+		p.line("  each instance takes %s (%s to %s), the server with what instances share %s (%s to %s)%s",
+			sizeText(f.PerInstance.Value), sizeText(f.PerInstance.Low), sizeText(f.PerInstance.High),
+			sizeText(f.Base.Value), sizeText(f.Base.Low), sizeText(f.Base.High), more)
+		p.line("  %d servers, at most %s off that line, noise %s", len(f.Points), sizeText(f.Residual), sizeText(f.Noise))
+	}
+}
+
+func (p *printer) capacity(l footprint.Limit) {
+	usable := fmt.Sprintf("%s of %s (%s)", sizeText(l.Bytes()), sizeText(l.Bytes()+float64(l.Headroom+l.Queued)), l.Room.Origin)
+	if l.Queued > 0 {
+		usable += fmt.Sprintf(", %s of it for requests that wait", sizeText(float64(l.Queued)))
+	}
+	switch {
+	case l.Shortfall > 0:
+		p.line("  fits: not even the smallest server; %s are missing in %s", sizeText(float64(l.Shortfall)), usable)
+	case !l.Costs:
+		p.line("  usable: %s", usable)
+	case l.Law == nil && p.r.Footprint.Answer.MemoryStatus == footprint.Predicted:
+		p.line("  fits: at least the %s that ran, in %s", ui.Plural(l.Instances, "instance"), usable)
+	default:
+		p.line("  fits: %s in %s", ui.Plural(l.Instances, "instance"), usable)
+	}
+}
+
+// useful prints both limits.
+func (p *printer) useful() {
+	a := p.r.Footprint.Answer
+	if len(p.r.Footprint.Limits) == 0 {
+		return
+	}
+	memory := "memory is not what limits"
+	if a.MemoryLimits {
+		memory = fmt.Sprintf("memory holds %s (%s)", ui.Plural(a.Memory, "instance"), a.MemoryStatus)
+		if a.MemoryStatus == footprint.Predicted && !p.hasLaw() {
+			memory = fmt.Sprintf("memory holds at least %s", ui.Plural(a.Memory, "instance"))
+		}
+	}
+	switch {
+	case a.UsefulKnown:
+		p.line("limits: %s; %d of use: one more raised the throughput by %.1f %%%s", memory, a.Useful, 100*a.Gain, noisyText(a))
+	case a.Useful > 0:
+		p.line("limits: %s; all %d that were measured are of use", memory, a.Useful)
+	default:
+		p.line("limits: %s", memory)
+	}
+}
+
+// hasLaw reports whether enough servers were measured for a prediction, at each place that limits.
+func (p *printer) hasLaw() bool {
+	return !slices.ContainsFunc(p.r.Footprint.Limits, func(l footprint.Limit) bool { return l.Costs && l.Law == nil })
+}
+
+// noisyText says that a gain may be noise.
+func noisyText(a footprint.Answer) string {
+	if a.GainIsNoise {
+		return ", which may be noise"
+	}
+	return ""
+}
+
+func (p *printer) recommendation() {
+	rec, a := p.r.Recommended, p.r.Footprint.Answer
+	defer func() {
+		for _, doubt := range a.Doubts {
+			p.line("  uncertain: %s", doubt)
+		}
+	}()
+	if rec == nil {
+		p.line("recommended: nothing; %s", p.r.Reason)
+		return
+	}
+	config := fmt.Sprintf("instance_group count %d", rec.Instances)
+	if rec.MaxBatchSize > 0 {
+		config += fmt.Sprintf(", max_batch_size %d", rec.MaxBatchSize)
+	}
+	if rec.DynamicBatching {
+		config += ", dynamic_batching"
+	}
+	run := "not run"
+	if a.Run {
+		run = "run"
+	}
+	p.line("recommended: %s (%s, %s): %s", config, a.Status, run, p.r.Reason)
+	if pt := rec.Point; pt != nil {
+		p.line("  measured with it: %s inferences/s, p99 %s ms at batch %d and %d requests in flight",
+			decimal(pt.Throughput, 1), decimal(milliseconds(pt.P99), 2), pt.Batch, pt.Concurrency)
+	}
+}
