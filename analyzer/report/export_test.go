@@ -65,7 +65,7 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// TestGolden keeps all outputs of each kind of model: names of files, tables, writeJSON, and the pages.
+// TestGolden keeps all outputs of each kind of model: names of files, tables, JSON, and the pages.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -271,7 +271,7 @@ func TestFields(t *testing.T) {
 	require.Len(t, gpuTable(newOutcome(r, true), gpuFields).Rows, 12, "the user wants them all the same")
 }
 
-// TestJSONNumbers: what writeJSON cannot write is left out.
+// TestJSONNumbers: what JSON cannot write is left out.
 func TestJSONNumbers(t *testing.T) {
 	t.Parallel()
 	r := single()

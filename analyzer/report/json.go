@@ -11,10 +11,10 @@ import (
 	"triton/analyzer/trial"
 )
 
-// schema is the version of the writeJSON form. It grows when a field changes its meaning or goes.
+// schema is the version of the JSON form. It grows when a field changes its meaning or goes.
 const schema = 1
 
-// The types below are the writeJSON form of a profile.
+// The types below are the JSON form of a profile.
 type (
 	documentJSON struct {
 		Schema      int                     `json:"schema"`
@@ -251,7 +251,7 @@ func resultJSONOf(m *modelOutcome, r trial.Result) resultJSON {
 	return out
 }
 
-// finite leaves out what writeJSON cannot write.
+// finite leaves out what JSON cannot write.
 func finite(values trial.Values) trial.Values {
 	out := trial.Values{}
 	for tag, v := range values {

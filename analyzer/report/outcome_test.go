@@ -14,7 +14,7 @@ func group(kind inferencepb.ModelInstanceGroup_Kind, count int32, gpus ...int32)
 	return &inferencepb.ModelInstanceGroup{Kind: kind, Count: count, Gpus: gpus}
 }
 
-// TestInstances: groups count once for each GPU, as in modelOutcome Analyzer.
+// TestInstances: groups count once for each GPU, as in Model Analyzer.
 func TestInstances(t *testing.T) {
 	t.Parallel()
 	two := map[string]profile.GPU{"a": {}, "b": {}}
