@@ -11,9 +11,9 @@ import (
 
 	"triton/cmd/cli/access"
 	"triton/cmd/cli/analyze"
+	"triton/cmd/cli/analyze/profile"
 	"triton/cmd/cli/doctor"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/modelanalyzer"
 	"triton/cmd/cli/perf"
 	"triton/cmd/cli/process"
 	"triton/cmd/cli/repo"
@@ -63,11 +63,11 @@ func commandArgs(args []string) []string {
 		return withCommand("serve", rest)
 	case "perf_analyzer", "perf_client":
 		return withCommand("perf", rest)
-	case modelanalyzer.Name:
+	case profile.ModelAnalyzer:
 		if len(rest) > 0 && strings.HasPrefix(rest[0], cobra.ShellCompRequestCmd) {
-			return withCommand(modelanalyzer.Name, rest)
+			return withCommand(profile.ModelAnalyzer, rest)
 		}
-		return modelanalyzer.Args(rest)
+		return profile.ModelAnalyzerArgs(rest)
 	}
 	if len(rest) > 0 && rest[0] == "tritonserver" {
 		return append([]string{"serve"}, rest[1:]...)
@@ -98,6 +98,6 @@ func Root(p process.Process) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	})
-	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), doctor.NewCommand(p), top.NewCommand(p), scaler.NewCommand(p), access.NewCommand(p), modelanalyzer.NewCommand(p))
+	root.AddCommand(serve.NewCommand(p), repo.NewCommand(p), perf.NewCommand(p), analyze.NewCommand(p), doctor.NewCommand(p), top.NewCommand(p), scaler.NewCommand(p), access.NewCommand(p), profile.NewModelAnalyzer(p))
 	return root
 }

@@ -5,10 +5,7 @@ package analyze
 import (
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/analyze/devices"
-	"triton/cmd/cli/analyze/fit"
 	"triton/cmd/cli/analyze/profile"
-	"triton/cmd/cli/analyze/report"
 	"triton/cmd/cli/analyze/simulate"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
@@ -66,8 +63,8 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &process.ExitError{Code: process.Usage, Err: flags.Suggest(f, err)}
 	})
-	cmd.AddCommand(profile.NewCommand(p), profile.NewDeprecated(p), report.NewCommand(p))
-	cmd.AddCommand(newMemory(p), fit.NewCommand(p), devices.NewCommand(p))
+	cmd.AddCommand(profile.NewCommand(p), profile.NewDeprecated(p), profile.NewReport(p))
+	cmd.AddCommand(newMemory(p), newFit(p), newDevices(p))
 	cmd.AddCommand(simulate.NewCommand(p), simulate.NewCapacityCommand(p))
 	return cmd
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"triton/analyzer/settings"
-	"triton/cmd/cli/analyze/binding"
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/output"
@@ -15,8 +14,8 @@ import (
 )
 
 // bind adds the flags of the options to the command.
-func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *output.Options) *binding.Flags {
-	f := binding.Bind(p, "analyze "+cmd.Name(), cmd, binding.Common{Mode: &o.Mode, Quiet: &o.Quiet, Verbose: &o.Verbose},
+func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *output.Options) *optionFlags {
+	f := bindOptions(p, "analyze "+cmd.Name(), cmd, commonFlags{Mode: &o.Mode, Quiet: &o.Quiet, Verbose: &o.Verbose},
 		o.Options(), o.RemovedFlags(), settings.OwnFlags()...)
 	f.Group("Result in one file")
 	own := flags.New(p, cmd.Name(), pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError))

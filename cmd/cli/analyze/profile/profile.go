@@ -1,5 +1,6 @@
-// Package profile is `triton analyze profile`: it reads the options, and has the models measured under
-// the configurations of a search.
+// Package profile is `triton analyze profile`, which has models measured under the configurations of a search, and
+// `triton analyze report`, which has detailed reports written about variants that were measured: the command line
+// of NVIDIA's Model Analyzer, also for a program that is called model-analyzer.
 package profile
 
 import (

@@ -1,7 +1,8 @@
-// Package fit is `triton analyze fit`: from measurements of `triton analyze` it predicts how many
+// `triton analyze fit`: from measurements of `triton analyze` it predicts how many
 // instances of models other devices hold, which MIG profile suits a model, and how several models
 // share devices. It runs nothing.
-package fit
+
+package analyze
 
 import (
 	"encoding/json"
@@ -23,8 +24,8 @@ import (
 	"triton/pkg/gpu/catalog"
 )
 
-// arguments holds what the flags set.
-type arguments struct {
+// fitArguments holds what the flags set.
+type fitArguments struct {
 	from     []string
 	assume   []string
 	headroom string
@@ -32,14 +33,14 @@ type arguments struct {
 	output   output.Options
 }
 
-var forms = []output.Form{output.Text, output.JSON, output.CSV, output.Markdown, output.HTML}
+var fitForms = []output.Form{output.Text, output.JSON, output.CSV, output.Markdown, output.HTML}
 
 // nothingFits is the exit code with --strict.
 const nothingFits = 1
 
-// NewCommand returns `triton analyze fit`.
-func NewCommand(p process.Process) *cobra.Command {
-	var a arguments
+// newFit returns `triton analyze fit`.
+func newFit(p process.Process) *cobra.Command {
+	var a fitArguments
 	cmd := &cobra.Command{
 		Use:   "fit --from REPORT [--assume-device DEVICE] [flags]",
 		Short: "Predict how many instances of measured models devices hold",
@@ -66,22 +67,22 @@ Nothing is run: all counts are predictions. Those for another kind of GPU count
 	f.StringArrayVar(&a.assume, "assume-device", nil, "predict for this GPU or MIG instance; may be repeated (default: the devices of this machine)")
 	f.StringVar(&a.headroom, "memory-headroom", "", "memory to keep free, in percent or as a size: 10, 10%, 1GiB (default: 5 %, at least 256 MiB)")
 	f.BoolVar(&a.strict, "strict", false, "exit with code 1 if a model fits on no device")
-	a.output.Bind(f, forms)
+	a.output.Bind(f, fitForms)
 	complete.Flags(cmd, map[string]complete.Func{
 		"assume-device": complete.Values(catalog.Names()...), "memory-headroom": complete.Nothing,
-		"output": complete.Values(strings.Fields(output.Names(forms, " "))...),
+		"output": complete.Values(strings.Fields(output.Names(fitForms, " "))...),
 	})
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := f.FillCommand(""); err != nil {
 			return err
 		}
-		return run(p, a)
+		return runFit(p, a)
 	}
 	return cmd
 }
 
-func run(p process.Process, a arguments) error {
-	targets, err := a.output.Targets(forms)
+func runFit(p process.Process, a fitArguments) error {
+	targets, err := a.output.Targets(fitForms)
 	if err != nil {
 		return process.UsageError("%w", err)
 	}
@@ -95,19 +96,19 @@ func run(p process.Process, a arguments) error {
 	if err != nil {
 		return process.UsageError("--memory-headroom: %w", err)
 	}
-	models, err := read(a.from)
+	models, err := readReports(a.from)
 	if err != nil {
 		return err
 	}
-	devices, err := find(p, a.assume)
+	devices, err := findTargets(p, a.assume)
 	if err != nil {
 		return err
 	}
-	r, err := predict(models, devices, headroom)
+	r, err := predictFit(models, devices, headroom)
 	if err != nil {
 		return err
 	}
-	if err := targets.Write(p, func(w io.Writer, form string) error { return write(w, form, r) }); err != nil {
+	if err := targets.Write(p, func(w io.Writer, form string) error { return writeFit(w, form, r) }); err != nil {
 		return err
 	}
 	if a.strict && len(r.Unfit) > 0 {
@@ -116,8 +117,8 @@ func run(p process.Process, a arguments) error {
 	return nil
 }
 
-// read reads the models of reports.
-func read(files []string) ([]memory.DocumentModel, error) {
+// readReports reads the models of reports.
+func readReports(files []string) ([]memory.DocumentModel, error) {
 	var all []memory.DocumentModel
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -136,23 +137,23 @@ func read(files []string) ([]memory.DocumentModel, error) {
 	return all, nil
 }
 
-// target is a device to predict for.
-type target struct {
+// fitTarget is a device to predict for.
+type fitTarget struct {
 	name     string
 	usable   uint64
 	uuid     string        // of a device at hand
 	profiles []gpu.Profile // that it can be divided into
 }
 
-// find returns the assumed devices, or those of this machine.
-func find(p process.Process, assumed []string) ([]target, error) {
-	var all []target
+// findTargets returns the assumed devices, or those of this machine.
+func findTargets(p process.Process, assumed []string) ([]fitTarget, error) {
+	var all []fitTarget
 	for _, text := range assumed {
 		d, err := catalog.Parse(text)
 		if err != nil {
 			return nil, process.UsageError("--assume-device: %w", err)
 		}
-		all = append(all, target{name: d.Name, usable: d.Usable(), profiles: d.Profiles})
+		all = append(all, fitTarget{name: d.Name, usable: d.Usable(), profiles: d.Profiles})
 	}
 	if len(assumed) > 0 {
 		return all, nil
@@ -169,18 +170,18 @@ func find(p process.Process, assumed []string) ([]target, error) {
 }
 
 // fromInventory returns the devices that CUDA shows: MIG instances where a GPU is divided.
-func fromInventory(v gpu.Inventory) []target {
-	var all []target
+func fromInventory(v gpu.Inventory) []fitTarget {
+	var all []fitTarget
 	for _, g := range v.GPUs {
 		for _, i := range g.MIG.Instances {
 			if i.Ordinal.Known {
-				all = append(all, target{name: strings.TrimSpace(g.Name + " " + i.Profile), usable: i.Reading.MemoryFree.Value, uuid: i.UUID})
+				all = append(all, fitTarget{name: strings.TrimSpace(g.Name + " " + i.Profile), usable: i.Reading.MemoryFree.Value, uuid: i.UUID})
 			}
 		}
 		if g.MIG.Enabled || !g.Ordinal.Known {
 			continue
 		}
-		t := target{name: g.Name, usable: g.Reading.MemoryFree.Value, uuid: g.UUID}
+		t := fitTarget{name: g.Name, usable: g.Reading.MemoryFree.Value, uuid: g.UUID}
 		if g.MIG.Supported && g.MIG.Enabled == g.MIG.Pending {
 			t.profiles = g.MIG.Profiles
 		}

@@ -1,4 +1,4 @@
-package report_test
+package profile_test
 
 import (
 	"bytes"
@@ -8,16 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/analyze/report"
+	"triton/cmd/cli/analyze/profile"
 	"triton/cmd/cli/process"
 )
 
 // recorded is a folder with a checkpoint of Model Analyzer.
 var recorded = filepath.Join("..", "..", "..", "..", "analyzer", "report", "testdata", "modelanalyzer", "gpu")
 
-func run(args ...string) (stdout, stderr string, err error) {
+func runReport(args ...string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
-	cmd := report.NewCommand(process.Process{Stdout: &out, Stderr: &log, Version: "1.2"})
+	cmd := profile.NewReport(process.Process{Stdout: &out, Stderr: &log, Version: "1.2"})
 	cmd.SetArgs(args)
 	cmd.SetOut(&out)
 	cmd.SetErr(&log)
@@ -30,7 +30,7 @@ func run(args ...string) (stdout, stderr string, err error) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	stdout, log, err := run("-s", recorded, "-e", dir, "-n", "tiny_config_3,tiny_config_default", "-o", "csv,svg")
+	stdout, log, err := runReport("-s", recorded, "-e", dir, "-n", "tiny_config_3,tiny_config_default", "-o", "csv,svg")
 	require.NoError(t, err)
 	require.Empty(t, stdout)
 	for _, name := range []string{
@@ -46,7 +46,7 @@ func TestReport(t *testing.T) {
 	require.Contains(t, string(page), "Written by triton analyze report 1.2.")
 	require.Contains(t, string(page), "3 measurement(s) were obtained for the model config on GPU(s) 2 x NVIDIA A100 with total memory 160.0 GB.")
 
-	_, log, err = run("-q", "-s", recorded, "-e", dir, "-n", "tiny_config_0")
+	_, log, err = runReport("-q", "-s", recorded, "-e", dir, "-n", "tiny_config_0")
 	require.NoError(t, err)
 	require.Empty(t, log)
 	require.FileExists(t, filepath.Join(dir, "reports/detailed/tiny_config_0/detailed_report.pdf"), "the default format")
@@ -69,7 +69,7 @@ report_model_configs:
       power: {title: Power, x_axis: gpu_power_usage, y_axis: perf_throughput, monotonic: true}
   tiny_config_2: {}
 `), 0o600))
-	_, _, err := run("-f", file)
+	_, _, err := runReport("-f", file)
 	require.NoError(t, err)
 	for variant, want := range map[string]string{"tiny_config_3": "power.svg", "tiny_config_2": "wait.svg"} {
 		entries, err := os.ReadDir(filepath.Join(dir, "plots", "simple", variant))
@@ -82,12 +82,12 @@ report_model_configs:
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, _, err := run("-s", recorded, "-e", dir, "-n", "tiny_config_9,tiny_config_1")
+	_, _, err := runReport("-s", recorded, "-e", dir, "-n", "tiny_config_9,tiny_config_1")
 	require.EqualError(t, err, "the checkpoint has no measurement of tiny_config_9; it has tiny_config_0, tiny_config_1, tiny_config_2, tiny_config_3, tiny_config_default")
 	require.FileExists(t, filepath.Join(dir, "reports/detailed/tiny_config_1/detailed_report.html"), "the others are written")
-	_, _, err = run("-s", dir, "-e", dir, "-n", "tiny_config_1")
+	_, _, err = runReport("-s", dir, "-e", dir, "-n", "tiny_config_1")
 	require.EqualError(t, err, "no checkpoint file found in "+dir+": run `triton analyze profile` first, or name the folder with --checkpoint-directory")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "0.ckpt"), []byte(`{"ResultManager.results": `), 0o600))
-	_, _, err = run("-s", dir, "-e", dir, "-n", "tiny_config_1")
+	_, _, err = runReport("-s", dir, "-e", dir, "-n", "tiny_config_1")
 	require.ErrorContains(t, err, "is empty or corrupted")
 }

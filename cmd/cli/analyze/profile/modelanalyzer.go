@@ -1,25 +1,21 @@
-// Package modelanalyzer is the command line of NVIDIA's Model Analyzer, for a program that is called
-// model-analyzer. Its subcommands are those of `triton analyze`.
-package modelanalyzer
+package profile
 
 import (
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/analyze/profile"
-	"triton/cmd/cli/analyze/report"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
 
-// Name is the name of the program and of its hidden command.
-const Name = "model-analyzer"
+// ModelAnalyzer is the name of the program and of its hidden command.
+const ModelAnalyzer = "model-analyzer"
 
-// NewCommand returns the hidden command `triton model-analyzer`.
-func NewCommand(p process.Process) *cobra.Command {
+// NewModelAnalyzer returns the hidden command `triton model-analyzer`.
+func NewModelAnalyzer(p process.Process) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:    Name,
+		Use:    ModelAnalyzer,
 		Short:  "Model Analyzer's command line",
 		Hidden: true,
 		Long: `Profile models and report the best configurations, with the command line of NVIDIA's Model
@@ -28,13 +24,13 @@ Analyzer. --mode (-m) online or offline comes before the subcommand.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              flags.RequireSubcommand,
 	}
-	cmd.AddCommand(profile.NewCommand(p), profile.NewDeprecated(p), report.NewCommand(p))
+	cmd.AddCommand(NewCommand(p), NewDeprecated(p), NewReport(p))
 	return cmd
 }
 
-// Args returns the arguments of the program model-analyzer with the mode behind the subcommand, where
+// ModelAnalyzerArgs returns the arguments of the program model-analyzer with the mode behind the subcommand, where
 // its flag has no letter: -m names the model repository there.
-func Args(args []string) []string {
+func ModelAnalyzerArgs(args []string) []string {
 	mode := []string{}
 	for i := 0; i < len(args); i++ {
 		name, value, hasValue := strings.Cut(args[i], "=")
@@ -53,10 +49,10 @@ func Args(args []string) []string {
 		case args[i] == "--version":
 			return args[i : i+1]
 		case strings.HasPrefix(name, "-"):
-			return append(append([]string{Name}, args[i:]...), mode...)
+			return append(append([]string{ModelAnalyzer}, args[i:]...), mode...)
 		default:
-			return append(append([]string{Name, args[i]}, mode...), args[i+1:]...)
+			return append(append([]string{ModelAnalyzer, args[i]}, mode...), args[i+1:]...)
 		}
 	}
-	return []string{Name}
+	return []string{ModelAnalyzer}
 }

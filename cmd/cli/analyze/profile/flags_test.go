@@ -1,4 +1,4 @@
-package modelanalyzer_test
+package profile_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/modelanalyzer"
+	"triton/cmd/cli/analyze/profile"
 	"triton/cmd/cli/process"
 )
 
@@ -20,7 +20,7 @@ func TestFlagsOfModelAnalyzer(t *testing.T) {
 	text, err := os.ReadFile("testdata/flags.txt")
 	require.NoError(t, err)
 	commands := map[string]*cobra.Command{}
-	for _, c := range modelanalyzer.NewCommand(process.Process{}).Commands() {
+	for _, c := range profile.NewModelAnalyzer(process.Process{}).Commands() {
 		commands[c.Name()] = c
 	}
 	count := 0

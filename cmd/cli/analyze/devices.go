@@ -1,6 +1,7 @@
-// Package devices is `triton analyze devices`: it prints the GPUs of the machine, their MIG
+// `triton analyze devices` prints the GPUs of the machine, their MIG
 // instances and processes, and which readings of memory work on them.
-package devices
+
+package analyze
 
 import (
 	"encoding/json"
@@ -19,27 +20,27 @@ import (
 	"triton/pkg/ui"
 )
 
-var forms = []output.Form{output.Text, output.JSON}
+var devicesForms = []output.Form{output.Text, output.JSON}
 
-// arguments holds what the flags set.
-type arguments struct {
+// devicesArguments holds what the flags set.
+type devicesArguments struct {
 	output output.Options
 	known  bool
 }
 
-// result is what JSON has.
-type result struct {
+// devicesResult is what JSON has.
+type devicesResult struct {
 	gpu.Inventory
 	// Reason is why there are no GPUs.
 	Reason string `json:"reason,omitempty"`
 }
 
-// NewCommand returns `triton analyze devices`.
-func NewCommand(p process.Process) *cobra.Command { return newCommand(p, inventory) }
+// newDevices returns `triton analyze devices`.
+func newDevices(p process.Process) *cobra.Command { return newDevicesOf(p, readInventory) }
 
-// newCommand is NewCommand over any way to read the GPUs.
-func newCommand(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) *cobra.Command {
-	var a arguments
+// newDevicesOf is newDevices over any way to read the GPUs.
+func newDevicesOf(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) *cobra.Command {
+	var a devicesArguments
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "List the GPUs, their MIG instances, and which readings of memory work",
@@ -61,14 +62,14 @@ error: the exit code is 0, and the output says why there are none.`,
 		},
 	}
 	f := flags.New(p, "analyze devices", cmd.Flags())
-	a.output.Bind(f, forms)
+	a.output.Bind(f, devicesForms)
 	f.BoolVar(&a.known, "known", false, "list the GPUs that other commands can assume, and what they can be divided into")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := f.FillCommand(""); err != nil {
 			return err
 		}
-		targets, err := a.output.Targets(forms)
+		targets, err := a.output.Targets(devicesForms)
 		if err != nil {
 			return process.UsageError("%w", err)
 		}
@@ -78,17 +79,17 @@ error: the exit code is 0, and the output says why there are none.`,
 		if a.known {
 			return targets.Write(p, writeKnown)
 		}
-		r, err := find(p, read)
+		r, err := findDevices(p, read)
 		if err != nil {
 			return err
 		}
-		return targets.Write(p, func(w io.Writer, form string) error { return write(w, form, r) })
+		return targets.Write(p, func(w io.Writer, form string) error { return writeDevices(w, form, r) })
 	}
 	return cmd
 }
 
-// inventory reads the GPUs of this machine.
-func inventory(e gpu.Environment) (gpu.Inventory, error) {
+// readInventory reads the GPUs of this machine.
+func readInventory(e gpu.Environment) (gpu.Inventory, error) {
 	m, err := gpu.Open(e)
 	if err != nil {
 		return gpu.Inventory{}, err
@@ -97,30 +98,30 @@ func inventory(e gpu.Environment) (gpu.Inventory, error) {
 	return m.Inventory(), nil
 }
 
-// find reads the GPUs. A machine that has none has a reason.
-func find(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) (result, error) {
+// findDevices reads the GPUs. A machine that has none has a reason.
+func findDevices(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) (devicesResult, error) {
 	e := environment.Environment(p, nil)
 	e.Warn = func(text string) { fmt.Fprintln(p.Stderr, "warning:", text) }
 	v, err := read(e)
 	switch {
 	case errors.Is(err, gpu.ErrNoDriver):
-		return result{gpu.Inventory{GPUs: []gpu.GPU{}}, err.Error()}, nil
+		return devicesResult{gpu.Inventory{GPUs: []gpu.GPU{}}, err.Error()}, nil
 	case err != nil:
-		return result{}, fmt.Errorf("read the GPUs: %w", err)
+		return devicesResult{}, fmt.Errorf("read the GPUs: %w", err)
 	case len(v.GPUs) == 0:
-		return result{v, "the driver shows no GPU"}, nil
+		return devicesResult{v, "the driver shows no GPU"}, nil
 	}
-	return result{v, ""}, nil
+	return devicesResult{v, ""}, nil
 }
 
-func write(w io.Writer, form string, r result) error {
+func writeDevices(w io.Writer, form string, r devicesResult) error {
 	if form == output.JSON.Name {
-		return writeJSON(w, r)
+		return encodeJSON(w, r)
 	}
-	return text(w, r)
+	return devicesText(w, r)
 }
 
-func writeJSON(w io.Writer, v any) error {
+func encodeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
@@ -137,29 +138,29 @@ func writeKnown(w io.Writer, form string) error {
 		all = append(all, d)
 	}
 	if form == output.JSON.Name {
-		return writeJSON(w, knownJSON(all))
+		return encodeJSON(w, knownJSON(all))
 	}
 	var rows [][]string
 	for _, d := range all {
-		rows = append(rows, []string{d.Name, ui.Bytes(float64(d.Total)), ui.Bytes(float64(d.Reserved)), profiles(d.Profiles)})
+		rows = append(rows, []string{d.Name, ui.Bytes(float64(d.Total)), ui.Bytes(float64(d.Reserved)), profilesText(d.Profiles)})
 	}
 	return ui.Table(w, []ui.Column{
 		{Title: "GPU"}, {Title: "Memory", Align: ui.Right}, {Title: "Reserved", Align: ui.Right}, {Title: "MIG instances: how many fit"},
 	}, rows)
 }
 
-// known is a GPU of the catalog in JSON.
-type known struct {
+// knownDevice is a GPU of the catalog in JSON.
+type knownDevice struct {
 	Name     string        `json:"name"`
 	Total    uint64        `json:"memory_total"`
 	Reserved uint64        `json:"memory_reserved"`
 	Profiles []gpu.Profile `json:"profiles,omitempty"`
 }
 
-func knownJSON(all []catalog.Device) []known {
-	out := make([]known, len(all))
+func knownJSON(all []catalog.Device) []knownDevice {
+	out := make([]knownDevice, len(all))
 	for i, d := range all {
-		out[i] = known{d.Name, d.Total, d.Reserved, d.Profiles}
+		out[i] = knownDevice{d.Name, d.Total, d.Reserved, d.Profiles}
 	}
 	return out
 }

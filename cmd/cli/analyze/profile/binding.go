@@ -1,6 +1,7 @@
-// Package binding makes flags of the options of package settings: their groups, abbreviations, help,
-// completions and the texts of errors. It knows no single option.
-package binding
+// Flags are made of the options of package settings: their groups, abbreviations, help, completions and the texts
+// of errors. Nothing here knows a single option.
+
+package profile
 
 import (
 	"errors"
@@ -15,26 +16,26 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// Common is the flags of all subcommands that a file cannot set.
-type Common struct {
+// commonFlags is the flags of all subcommands that a file cannot set.
+type commonFlags struct {
 	Mode           *string
 	Quiet, Verbose *bool
 }
 
-// Flags is the flags of one subcommand.
-type Flags struct {
+// optionFlags is the flags of one subcommand.
+type optionFlags struct {
 	*flags.Set
 	cmd  *cobra.Command
 	name string
 }
 
-// Bind adds flags for options to a command and takes over its help and its errors. Removed options
+// bindOptions adds flags for options to a command and takes over its help and its errors. Removed options
 // have flags without help. Own names flags that Model Analyzer does not have.
-func Bind(p process.Process, name string, cmd *cobra.Command, c Common, options, removed []settings.Option, own ...string) *Flags {
-	f := &Flags{Set: flags.New(p, name, cmd.Flags()), cmd: cmd, name: name}
+func bindOptions(p process.Process, name string, cmd *cobra.Command, c commonFlags, options, removed []settings.Option, own ...string) *optionFlags {
+	f := &optionFlags{Set: flags.New(p, name, cmd.Flags()), cmd: cmd, name: name}
 	f.SortFlags = false
 	f.Abbreviate()
-	for _, title := range titles(options) {
+	for _, title := range groupTitles(options) {
 		f.Group(title)
 		for _, o := range options {
 			if o.Group == title && o.Flag != "" {
@@ -68,8 +69,8 @@ func Bind(p process.Process, name string, cmd *cobra.Command, c Common, options,
 	return f
 }
 
-// titles returns the titles of the groups in the order in which they first appear.
-func titles(options []settings.Option) []string {
+// groupTitles returns the titles of the groups in the order in which they first appear.
+func groupTitles(options []settings.Option) []string {
 	var all []string
 	seen := map[string]bool{}
 	for _, o := range options {
@@ -81,7 +82,7 @@ func titles(options []settings.Option) []string {
 	return all
 }
 
-func (f *Flags) add(o settings.Option) {
+func (f *optionFlags) add(o settings.Option) {
 	flag := f.Add(o.Value, o.Flag, o.Short, o.Usage)
 	if o.Value.Type() == "bool" {
 		flag.NoOptDefVal = "true"
@@ -89,7 +90,7 @@ func (f *Flags) add(o settings.Option) {
 }
 
 // common adds the flags that files cannot set.
-func (f *Flags) common(c Common) {
+func (f *optionFlags) common(c commonFlags) {
 	options := settings.CommonOptions(c.Mode, c.Quiet, c.Verbose)
 	for _, o := range options {
 		f.add(o)
@@ -97,10 +98,10 @@ func (f *Flags) common(c Common) {
 }
 
 // FillEnvironment sets the flags that the command line has not set from the environment.
-func (f *Flags) FillEnvironment() error { return f.FillCommand("") }
+func (f *optionFlags) FillEnvironment() error { return f.FillCommand("") }
 
 // usage returns the part of the help text that lists the flags.
-func (f *Flags) usage() string {
+func (f *optionFlags) usage() string {
 	var s strings.Builder
 	for _, g := range f.Groups() {
 		if g.Title == "" {
@@ -109,7 +110,7 @@ func (f *Flags) usage() string {
 		s.WriteString(g.Title + ":\n")
 		for _, name := range g.Names {
 			flag := f.Lookup(name)
-			s.WriteString("  " + Synopsis(flag))
+			s.WriteString("  " + synopsis(flag))
 			if d := flag.DefValue; d != "" && flag.NoOptDefVal == "" {
 				fmt.Fprintf(&s, " (default %s)", d)
 			}
@@ -122,8 +123,8 @@ func (f *Flags) usage() string {
 	return s.String()
 }
 
-// Synopsis returns the names of a flag and the type of its value.
-func Synopsis(f *pflag.Flag) string {
+// synopsis returns the names of a flag and the type of its value.
+func synopsis(f *pflag.Flag) string {
 	s := "--" + f.Name
 	if f.Shorthand != "" {
 		s = "-" + f.Shorthand + ", " + s
@@ -135,7 +136,7 @@ func Synopsis(f *pflag.Flag) string {
 }
 
 // explain rewords pflag's errors as Model Analyzer words them, and names the nearest flag.
-func (f *Flags) explain(err error) error {
+func (f *optionFlags) explain(err error) error {
 	var unknown *pflag.NotExistError
 	var wrong *pflag.InvalidValueError
 	var bare *pflag.ValueRequiredError

@@ -1,4 +1,4 @@
-package binding
+package profile
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 )
 
 // Complete tells shells what the arguments of the flags are. Folders and files name the flags that
-// take them; others has the flags with functions of their own. Flags with fixed values need no entry.
-func (f *Flags) Complete(folders, files []string, others map[string]complete.Func) {
+// take them; others has the flags with functions of their own. optionFlags with fixed values need no entry.
+func (f *optionFlags) Complete(folders, files []string, others map[string]complete.Func) {
 	f.cmd.ValidArgsFunction = cobra.NoFileCompletions
 	functions := map[string]complete.Func{}
 	for _, name := range f.Names() {

@@ -1,4 +1,4 @@
-package fit
+package analyze
 
 import (
 	"fmt"
@@ -10,17 +10,17 @@ import (
 	"triton/pkg/gpu"
 )
 
-// result is what is predicted.
-type result struct {
-	Rows    []row       `json:"rows"`
-	Packing []placement `json:"packing,omitempty"`
+// fitResult is what is predicted.
+type fitResult struct {
+	Rows    []fitRow       `json:"rows"`
+	Packing []fitPlacement `json:"packing,omitempty"`
 	// Unfit lists the models that fit on no device.
 	Unfit []string `json:"unfit,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 }
 
-// row is a model on a device.
-type row struct {
+// fitRow is a model on a device.
+type fitRow struct {
 	Model   string `json:"model"`
 	Device  string `json:"device"`
 	Usable  uint64 `json:"usable"`
@@ -33,18 +33,18 @@ type row struct {
 	Missing uint64 `json:"shortfall,omitempty"`
 }
 
-type placement struct {
+type fitPlacement struct {
 	Device    string         `json:"device"`
 	Instances map[string]int `json:"instances"`
 	Bytes     uint64         `json:"bytes"`
 }
 
-// allowance is the part of a MIG profile's memory that is not counted on.
-const allowance = 64 << 20
+// profileAllowance is the part of a MIG profile's memory that is not counted on.
+const profileAllowance = 64 << 20
 
-// law returns what a report knows of a model's memory on devices, or on the host if it has none
+// lawOf returns what a report knows of a model's memory on devices, or on the host if it has none
 // there.
-func law(m memory.DocumentModel) (footprint.Place, memory.PackedModel, error) {
+func lawOf(m memory.DocumentModel) (footprint.Place, memory.PackedModel, error) {
 	places := slices.Sorted(maps.Keys(m.Fit))
 	i := slices.IndexFunc(places, func(p footprint.Place) bool { return p != footprint.Host })
 	switch {
@@ -58,7 +58,7 @@ func law(m memory.DocumentModel) (footprint.Place, memory.PackedModel, error) {
 		Name: m.Name, Base: fit.AlphaHi, PerInstance: fit.BetaHi, Server: float64(m.Baseline[places[i]]),
 		Useful: m.Answer.UsefulCount(), Throughput: map[int]float64{},
 	}
-	if !costs(m, places[i]) {
+	if !costsMemory(m, places[i]) {
 		out.PerInstance = 0
 	}
 	for _, a := range m.Anchors {
@@ -69,16 +69,16 @@ func law(m memory.DocumentModel) (footprint.Place, memory.PackedModel, error) {
 	return places[i], out, nil
 }
 
-// costs reports whether instances cost memory at a place that can be told from the noise.
-func costs(m memory.DocumentModel, place footprint.Place) bool {
+// costsMemory reports whether instances cost memory at a place that can be told from the noise.
+func costsMemory(m memory.DocumentModel, place footprint.Place) bool {
 	return slices.ContainsFunc(m.Capacity, func(c memory.DocumentCapacity) bool { return c.Device == place && c.Instances != nil })
 }
 
-func predict(models []memory.DocumentModel, devices []target, headroom func(uint64) uint64) (*result, error) {
-	r := &result{}
+func predictFit(models []memory.DocumentModel, devices []fitTarget, headroom func(uint64) uint64) (*fitResult, error) {
+	r := &fitResult{}
 	var laws []memory.PackedModel
 	for _, m := range models {
-		place, l, err := law(m)
+		place, l, err := lawOf(m)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func predict(models []memory.DocumentModel, devices []target, headroom func(uint
 			if len(devices) > 0 {
 				r.Notes = append(r.Notes, fmt.Sprintf("%s was measured on the host: its host memory is compared with the devices", m.Name))
 			} else {
-				on = hosts(m)
+				on = hostTargets(m)
 			}
 		}
 		if len(on) == 0 {
@@ -108,21 +108,21 @@ func predict(models []memory.DocumentModel, devices []target, headroom func(uint
 	return r, nil
 }
 
-// hosts returns the host as it was when the model was measured.
-func hosts(m memory.DocumentModel) []target {
-	var all []target
+// hostTargets returns the host as it was when the model was measured.
+func hostTargets(m memory.DocumentModel) []fitTarget {
+	var all []fitTarget
 	for _, c := range m.Capacity {
 		if c.Device == footprint.Host {
-			all = append(all, target{name: "host", usable: c.Usable, uuid: string(footprint.Host)})
+			all = append(all, fitTarget{name: "host", usable: c.Usable, uuid: string(footprint.Host)})
 		}
 	}
 	return all
 }
 
 // device adds the rows of a model on a device, and reports whether it fits.
-func (r *result) device(m memory.PackedModel, d target, headroom func(uint64) uint64, measured string) bool {
+func (r *fitResult) device(m memory.PackedModel, d fitTarget, headroom func(uint64) uint64, measured string) bool {
 	add := func(name string, usable uint64, p gpu.Profile) int {
-		row := row{Model: m.Name, Device: name, Usable: usable, Useful: m.Useful, Status: string(footprint.Predicted), Slices: p.Slices}
+		row := fitRow{Model: m.Name, Device: name, Usable: usable, Useful: m.Useful, Status: string(footprint.Predicted), Slices: p.Slices}
 		free := float64(usable) - float64(headroom(usable))
 		n, limited := memory.InstancesThatFit(m, free, d.uuid != measured)
 		if limited {
@@ -138,8 +138,8 @@ func (r *result) device(m memory.PackedModel, d target, headroom func(uint64) ui
 	whole := add(d.name, d.usable, gpu.Profile{})
 	best := -1
 	for _, p := range d.profiles {
-		i := add(d.name+":"+p.Name, p.Memory-min(p.Memory, allowance), p)
-		if r.Rows[i].Missing == 0 && (best < 0 || better(r.Rows[i], r.Rows[best])) {
+		i := add(d.name+":"+p.Name, p.Memory-min(p.Memory, profileAllowance), p)
+		if r.Rows[i].Missing == 0 && (best < 0 || betterRow(r.Rows[i], r.Rows[best])) {
 			best = i
 		}
 	}
@@ -149,8 +149,8 @@ func (r *result) device(m memory.PackedModel, d target, headroom func(uint64) ui
 	return r.Rows[whole].Missing == 0
 }
 
-// better prefers the profile that holds more instances on the whole GPU, then that with fewer slices.
-func better(a, b row) bool {
+// betterRow prefers the profile that holds more instances on the whole GPU, then that with fewer slices.
+func betterRow(a, b fitRow) bool {
 	if a.Whole != b.Whole {
 		return a.Whole > b.Whole
 	}
@@ -158,9 +158,9 @@ func better(a, b row) bool {
 }
 
 // pack places all models on the devices together.
-func (r *result) pack(laws []memory.PackedModel, devices []target, models []memory.DocumentModel, headroom func(uint64) uint64) {
+func (r *fitResult) pack(laws []memory.PackedModel, devices []fitTarget, models []memory.DocumentModel, headroom func(uint64) uint64) {
 	if len(devices) == 0 {
-		devices = hosts(models[0])
+		devices = hostTargets(models[0])
 	}
 	var room []memory.PackedDevice
 	for _, d := range devices {
@@ -168,7 +168,7 @@ func (r *result) pack(laws []memory.PackedModel, devices []target, models []memo
 	}
 	all, left := memory.PackSeveral(laws, room)
 	for _, p := range all {
-		out := placement{Device: p.Device, Instances: map[string]int{}, Bytes: uint64(p.Bytes)}
+		out := fitPlacement{Device: p.Device, Instances: map[string]int{}, Bytes: uint64(p.Bytes)}
 		for i, k := range p.Counts {
 			if k > 0 {
 				out.Instances[laws[i].Name] = k

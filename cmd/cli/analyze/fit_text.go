@@ -1,4 +1,4 @@
-package fit
+package analyze
 
 import (
 	"encoding/csv"
@@ -14,20 +14,20 @@ import (
 	"triton/pkg/ui"
 )
 
-func write(w io.Writer, form string, r *result) error {
+func writeFit(w io.Writer, form string, r *fitResult) error {
 	switch form {
 	case output.JSON.Name:
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(r)
 	case output.CSV.Name:
-		return writeCSV(w, r)
+		return writeFitCSV(w, r)
 	case output.Markdown.Name:
-		return ui.WriteMarkdown(w, page(r))
+		return ui.WriteMarkdown(w, fitPage(r))
 	case output.HTML.Name:
-		return ui.WriteHTML(w, page(r))
+		return ui.WriteHTML(w, fitPage(r))
 	}
-	d := page(r)
+	d := fitPage(r)
 	if err := ui.Table(w, d.Columns, d.Rows); err != nil {
 		return err
 	}
@@ -39,11 +39,11 @@ func write(w io.Writer, form string, r *result) error {
 	return nil
 }
 
-var titles = []string{"Model", "Device", "Usable", "Fits", "On the whole GPU", "Of use", "Status"}
+var fitTitles = []string{"Model", "Device", "Usable", "Fits", "On the whole GPU", "Of use", "Status"}
 
-func page(r *result) ui.Document {
+func fitPage(r *fitResult) ui.Document {
 	d := ui.Document{Title: "Instances that devices hold"}
-	for i, title := range titles {
+	for i, title := range fitTitles {
 		c := ui.Column{Title: title}
 		if i >= 2 && i <= 5 {
 			c.Align = ui.Right
@@ -51,7 +51,7 @@ func page(r *result) ui.Document {
 		d.Columns = append(d.Columns, c)
 	}
 	for _, row := range r.Rows {
-		d.Rows = append(d.Rows, cells(row))
+		d.Rows = append(d.Rows, fitCells(row))
 	}
 	for _, p := range r.Packing {
 		var parts []string
@@ -61,20 +61,20 @@ func page(r *result) ui.Document {
 		if len(parts) == 0 {
 			parts = []string{"nothing"}
 		}
-		d.Notes = append(d.Notes, fmt.Sprintf("together on %s: %s (%s)", p.Device, strings.Join(parts, ", "), mib(p.Bytes)))
+		d.Notes = append(d.Notes, fmt.Sprintf("together on %s: %s (%s)", p.Device, strings.Join(parts, ", "), mibText(p.Bytes)))
 	}
 	d.Notes = append(d.Notes, r.Notes...)
 	d.Notes = append(d.Notes, "all counts are predicted; triton analyze on the device verifies them")
 	return d
 }
 
-func cells(r row) []string {
+func fitCells(r fitRow) []string {
 	fits, whole, useful := "memory is not what limits", "", ""
 	if r.Fits != nil {
 		fits = strconv.Itoa(*r.Fits)
 	}
 	if r.Missing > 0 {
-		fits += fmt.Sprintf(" (%s missing)", mib(r.Missing))
+		fits += fmt.Sprintf(" (%s missing)", mibText(r.Missing))
 	}
 	if r.Slices > 0 && r.Fits != nil {
 		whole = strconv.Itoa(r.Whole)
@@ -85,12 +85,12 @@ func cells(r row) []string {
 	if r.Useful > 0 {
 		useful = strconv.Itoa(r.Useful)
 	}
-	return []string{r.Model, r.Device, mib(r.Usable), fits, whole, useful, r.Status}
+	return []string{r.Model, r.Device, mibText(r.Usable), fits, whole, useful, r.Status}
 }
 
-func mib(bytes uint64) string { return strconv.FormatUint(bytes>>20, 10) + " MiB" }
+func mibText(bytes uint64) string { return strconv.FormatUint(bytes>>20, 10) + " MiB" }
 
-func writeCSV(w io.Writer, r *result) error {
+func writeFitCSV(w io.Writer, r *fitResult) error {
 	lines := [][]string{{"model", "device", "usable_bytes", "fits", "whole_gpu", "useful", "status", "shortfall_bytes"}}
 	for _, row := range r.Rows {
 		fits, whole := "", ""

@@ -1,4 +1,4 @@
-package devices
+package analyze
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	mib = gputest.MiB
-	gib = gputest.GiB
+	deviceMiB = gputest.MiB
+	gib       = gputest.GiB
 )
 
 // execute runs the command over the simulated machine.
@@ -39,7 +39,7 @@ func execute(t *testing.T, s *gputest.Simulator, args ...string) (stdout, stderr
 func executeWith(t *testing.T, read func(gpu.Environment) (gpu.Inventory, error), args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, log bytes.Buffer
-	cmd := newCommand(process.Process{Stdout: &out, Stderr: &log}, read)
+	cmd := newDevicesOf(process.Process{Stdout: &out, Stderr: &log}, read)
 	cmd.SetArgs(append([]string{}, args...)) // nil would mean those of the test
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	err = cmd.Execute()
@@ -49,15 +49,15 @@ func executeWith(t *testing.T, read func(gpu.Environment) (gpu.Inventory, error)
 // machines are the machines whose output is in testdata.
 func machines() map[string]*gputest.Simulator {
 	plain := gputest.New(1, gputest.GPU{
-		Name: "NVIDIA A100-SXM4-40GB", Reserved: 594 * mib, Accounting: true, MIG: &gputest.MIG{Disabled: true},
-		Foreign: []gputest.Process{{PID: 4711, Name: "python3", Memory: 3 * gib}, {PID: 900, Name: "Xorg", Memory: 50 * mib, Kinds: []nvml.ProcessKind{nvml.Graphics}}},
+		Name: "NVIDIA A100-SXM4-40GB", Reserved: 594 * deviceMiB, Accounting: true, MIG: &gputest.MIG{Disabled: true},
+		Foreign: []gputest.Process{{PID: 4711, Name: "python3", Memory: 3 * gib}, {PID: 900, Name: "Xorg", Memory: 50 * deviceMiB, Kinds: []nvml.ProcessKind{nvml.Graphics}}},
 	}, gputest.GPU{
-		Name: "Tesla T4", Total: 15360 * mib, Reserved: 459 * mib, Major: 7, Minor: 5, ComputeMode: nvml.ExclusiveProcess,
+		Name: "Tesla T4", Total: 15360 * deviceMiB, Reserved: 459 * deviceMiB, Major: 7, Minor: 5, ComputeMode: nvml.ExclusiveProcess,
 		Virtualization: nvml.PassThrough, View: gputest.Visibility{NoMemoryV2: true, Processes: gputest.ProcessesAllOnes},
 		Foreign: []gputest.Process{{PID: 12, Name: "trainer", Memory: gib}},
 	})
 	mig := gputest.New(1, gputest.GPU{
-		Name: "NVIDIA A100-SXM4-40GB", Reserved: 594 * mib, MIG: &gputest.MIG{Hidden: true, Instances: []gputest.Instance{
+		Name: "NVIDIA A100-SXM4-40GB", Reserved: 594 * deviceMiB, MIG: &gputest.MIG{Hidden: true, Instances: []gputest.Instance{
 			{UUID: "MIG-4f0b1f4e-0000-0000-0000-000000000001", GPUInstance: 1, MemoryMB: 19968, Slices: 3, ComputeSlices: 2, Multiprocessors: 28},
 			{},
 			{UUID: "MIG-4f0b1f4e-0000-0000-0000-000000000002", GPUInstance: 1, ComputeInstance: 1, MemoryMB: 19968, Slices: 3, ComputeSlices: 1, Multiprocessors: 14},
@@ -164,8 +164,8 @@ func TestWriteErrors(t *testing.T) {
 	s := machines()["mig"]
 	m, err := s.Open()
 	require.NoError(t, err)
-	r := result{Inventory: m.Inventory()}
+	r := devicesResult{Inventory: m.Inventory()}
 	for left := 0; left < 4000; left += 97 {
-		require.ErrorIs(t, text(&full{left}, r), os.ErrClosed, left)
+		require.ErrorIs(t, devicesText(&full{left}, r), os.ErrClosed, left)
 	}
 }

@@ -1,4 +1,4 @@
-package modelanalyzer_test
+package profile_test
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"triton/cmd/cli/analyze/profile"
 	"triton/cmd/cli/clitest"
-	"triton/cmd/cli/modelanalyzer"
 )
 
 func TestArgs(t *testing.T) {
@@ -28,7 +28,7 @@ func TestArgs(t *testing.T) {
 		"profile --mode offline -m x -m y":   "model-analyzer profile --mode offline -m x -m y",
 		"-m online -m offline profile -q -v": "model-analyzer profile --mode=offline -q -v",
 	} {
-		assert.Equal(t, want, strings.Join(modelanalyzer.Args(strings.Fields(args)), " "), args)
+		assert.Equal(t, want, strings.Join(profile.ModelAnalyzerArgs(strings.Fields(args)), " "), args)
 	}
 }
 

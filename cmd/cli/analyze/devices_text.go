@@ -1,4 +1,4 @@
-package devices
+package analyze
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"triton/pkg/ui"
 )
 
-// text prints the inventory as tables.
-func text(w io.Writer, r result) error {
-	b := &page{w: w}
+// devicesText prints the inventory as tables.
+func devicesText(w io.Writer, r devicesResult) error {
+	b := &devicesPage{w: w}
 	if r.Driver != "" || r.CUDA != "" {
 		b.line("Driver %s, CUDA up to %s, NVML %s", orUnknown(r.Driver), orUnknown(r.CUDA), orUnknown(r.NVML))
 	}
@@ -40,20 +40,20 @@ func orUnknown(s string) string {
 	return s
 }
 
-// page writes until the first error.
-type page struct {
+// devicesPage writes until the first error.
+type devicesPage struct {
 	w   io.Writer
 	err error
 }
 
-func (b *page) line(format string, args ...any) {
+func (b *devicesPage) line(format string, args ...any) {
 	if b.err == nil {
 		_, b.err = fmt.Fprintf(b.w, format+"\n", args...)
 	}
 }
 
 // table adds a table with a title, if it has rows.
-func (b *page) table(title string, columns []ui.Column, rows [][]string) {
+func (b *devicesPage) table(title string, columns []ui.Column, rows [][]string) {
 	if len(rows) == 0 || b.err != nil {
 		return
 	}
@@ -63,8 +63,8 @@ func (b *page) table(title string, columns []ui.Column, rows [][]string) {
 	}
 }
 
-// columns returns left-aligned columns; those whose title begins with > are right-aligned.
-func columns(titles ...string) []ui.Column {
+// plainColumns returns left-aligned columns; those whose title begins with > are right-aligned.
+func plainColumns(titles ...string) []ui.Column {
 	all := make([]ui.Column, len(titles))
 	for i, title := range titles {
 		if right, ok := strings.CutPrefix(title, ">"); ok {
@@ -76,17 +76,17 @@ func columns(titles ...string) []ui.Column {
 	return all
 }
 
-func (b *page) gpus(all []gpu.GPU) {
+func (b *devicesPage) gpus(all []gpu.GPU) {
 	var rows [][]string
 	for _, g := range all {
 		r := g.Reading
 		rows = append(rows, []string{
-			strconv.Itoa(g.Index), ordinal(g.Ordinal), g.Name, g.Capability,
-			memory(r.MemoryTotal), memory(r.MemoryReserved), memory(r.MemoryUsed), memory(r.MemoryFree),
-			percent(r.Utilization), watts(r), mode(g), mig(g.MIG),
+			strconv.Itoa(g.Index), ordinalText(g.Ordinal), g.Name, g.Capability,
+			memoryText(r.MemoryTotal), memoryText(r.MemoryReserved), memoryText(r.MemoryUsed), memoryText(r.MemoryFree),
+			percentText(r.Utilization), wattsText(r), modeText(g), migText(g.MIG),
 		})
 	}
-	b.table("GPUs", columns(">GPU", ">CUDA", "Name", "Capability", ">Memory", ">Reserved", ">Used", ">Free", ">Busy", ">Power", "Mode", "MIG"), rows)
+	b.table("GPUs", plainColumns(">GPU", ">CUDA", "Name", "Capability", ">Memory", ">Reserved", ">Used", ">Free", ">Busy", ">Power", "Mode", "MIG"), rows)
 	for _, g := range all {
 		b.line("GPU %d is %s at %s", g.Index, g.UUID, orUnknown(g.PCI))
 		switch {
@@ -98,28 +98,28 @@ func (b *page) gpus(all []gpu.GPU) {
 	}
 }
 
-func ordinal(n gpu.Optional[int]) string {
+func ordinalText(n gpu.Optional[int]) string {
 	if !n.Known {
 		return "hidden"
 	}
 	return strconv.Itoa(n.Value)
 }
 
-func memory(n gpu.Optional[uint64]) string {
+func memoryText(n gpu.Optional[uint64]) string {
 	if !n.Known {
 		return "?"
 	}
 	return ui.Bytes(float64(n.Value))
 }
 
-func percent(v gpu.Optional[float64]) string {
+func percentText(v gpu.Optional[float64]) string {
 	if !v.Known {
 		return "?"
 	}
 	return fmt.Sprintf("%.0f%%", 100*v.Value)
 }
 
-func watts(r gpu.Reading) string {
+func wattsText(r gpu.Reading) string {
 	if !r.Power.Known {
 		return "?"
 	}
@@ -129,8 +129,8 @@ func watts(r gpu.Reading) string {
 	return fmt.Sprintf("%.0f of %.0f W", r.Power.Value, r.PowerLimit.Value)
 }
 
-// mode tells who may use a GPU, and which kind of virtual machine has it.
-func mode(g gpu.GPU) string {
+// modeText tells who may use a GPU, and which kind of virtual machine has it.
+func modeText(g gpu.GPU) string {
 	out := orUnknown(g.ComputeMode)
 	if g.Virtualization != "" && g.Virtualization != "none" {
 		out += ", " + g.Virtualization
@@ -138,7 +138,7 @@ func mode(g gpu.GPU) string {
 	return out
 }
 
-func mig(m gpu.MIG) string {
+func migText(m gpu.MIG) string {
 	switch {
 	case !m.Supported:
 		return "no"
@@ -150,31 +150,31 @@ func mig(m gpu.MIG) string {
 	return "on, " + ui.Plural(len(m.Instances), "instance")
 }
 
-func (b *page) instances(all []gpu.GPU) {
+func (b *devicesPage) instances(all []gpu.GPU) {
 	var rows [][]string
 	for _, g := range all {
 		for _, i := range g.MIG.Instances {
 			rows = append(rows, []string{
-				strconv.Itoa(g.Index), ordinal(i.Ordinal), i.UUID, orUnknown(i.Profile), number(i.GPUInstance), number(i.ComputeInstance),
-				memory(i.Reading.MemoryTotal), memory(i.Reading.MemoryUsed), memory(i.Reading.MemoryFree), strings.Join(i.SharesMemory, ", "),
+				strconv.Itoa(g.Index), ordinalText(i.Ordinal), i.UUID, orUnknown(i.Profile), numberText(i.GPUInstance), numberText(i.ComputeInstance),
+				memoryText(i.Reading.MemoryTotal), memoryText(i.Reading.MemoryUsed), memoryText(i.Reading.MemoryFree), strings.Join(i.SharesMemory, ", "),
 			})
 		}
 	}
-	b.table("MIG instances", columns(">GPU", ">CUDA", "UUID", "Profile", ">GPU instance", ">Compute instance", ">Memory", ">Used", ">Free", "Shares memory with"), rows)
+	b.table("MIG instances", plainColumns(">GPU", ">CUDA", "UUID", "Profile", ">GPU instance", ">Compute instance", ">Memory", ">Used", ">Free", "Shares memory with"), rows)
 }
 
-func number(n int) string {
+func numberText(n int) string {
 	if n < 0 {
 		return "?"
 	}
 	return strconv.Itoa(n)
 }
 
-func (b *page) processes(all []gpu.GPU) {
+func (b *devicesPage) processes(all []gpu.GPU) {
 	var rows [][]string
 	add := func(on string, procs []gpu.Process) {
 		for _, p := range procs {
-			rows = append(rows, []string{on, strconv.Itoa(p.PID), p.Use.String(), memory(p.Memory), orUnknown(p.Name)})
+			rows = append(rows, []string{on, strconv.Itoa(p.PID), p.Use.String(), memoryText(p.Memory), orUnknown(p.Name)})
 		}
 	}
 	for _, g := range all {
@@ -185,11 +185,11 @@ func (b *page) processes(all []gpu.GPU) {
 			add(i.UUID, i.Processes)
 		}
 	}
-	b.table("Processes (C CUDA, M through MPS, G graphics)", columns("On", ">PID", "Use", ">Memory", "Name"), rows)
+	b.table("Processes (C CUDA, M through MPS, G graphics)", plainColumns("On", ">PID", "Use", ">Memory", "Name"), rows)
 }
 
 // sources prints which readings work, with a numbered reason for those that do not.
-func (b *page) sources(all []gpu.GPU) {
+func (b *devicesPage) sources(all []gpu.GPU) {
 	titles := []string{"On"}
 	for _, s := range all[0].Sources {
 		titles = append(titles, s.Name)
@@ -199,7 +199,7 @@ func (b *page) sources(all []gpu.GPU) {
 	add := func(on string, sources []gpu.Source) {
 		row := []string{on}
 		for _, s := range sources {
-			row = append(row, verdict(s, &reasons))
+			row = append(row, verdictText(s, &reasons))
 		}
 		rows = append(rows, row)
 	}
@@ -209,13 +209,13 @@ func (b *page) sources(all []gpu.GPU) {
 			add(i.UUID, i.Sources)
 		}
 	}
-	b.table("Readings that work", columns(titles...), rows)
+	b.table("Readings that work", plainColumns(titles...), rows)
 	for n, reason := range reasons {
 		b.line("[%d] %s", n+1, reason)
 	}
 }
 
-func verdict(s gpu.Source, reasons *[]string) string {
+func verdictText(s gpu.Source, reasons *[]string) string {
 	out := "no"
 	if s.Works {
 		out = "yes"
@@ -233,7 +233,7 @@ func verdict(s gpu.Source, reasons *[]string) string {
 
 // profiles prints what each GPU can be divided into: as its driver says, else as the catalog
 // does.
-func (b *page) profiles(all []gpu.GPU) {
+func (b *devicesPage) profiles(all []gpu.GPU) {
 	var rows [][]string
 	for _, g := range all {
 		list, source := g.MIG.Profiles, "driver"
@@ -241,14 +241,14 @@ func (b *page) profiles(all []gpu.GPU) {
 			list, source = catalog.Profiles(g.Name, g.Reading.MemoryTotal.Value), "catalog"
 		}
 		if len(list) > 0 {
-			rows = append(rows, []string{strconv.Itoa(g.Index), source, profiles(list)})
+			rows = append(rows, []string{strconv.Itoa(g.Index), source, profilesText(list)})
 		}
 	}
-	b.table("MIG profiles: how many fit", columns(">GPU", "Source", "Profiles"), rows)
+	b.table("MIG profiles: how many fit", plainColumns(">GPU", "Source", "Profiles"), rows)
 }
 
-// profiles returns the profiles in one line.
-func profiles(all []gpu.Profile) string {
+// profilesText returns the profiles in one line.
+func profilesText(all []gpu.Profile) string {
 	texts := make([]string, len(all))
 	for i, p := range all {
 		texts[i] = fmt.Sprintf("%s: %d", p.Name, p.Instances)

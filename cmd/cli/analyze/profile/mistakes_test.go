@@ -1,4 +1,4 @@
-package modelanalyzer_test
+package profile_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package report
+package profile
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// command runs a command line and returns the options of the reports.
-func command(t *testing.T, args ...string) (*settings.Report, error) {
+// reportCommand runs a command line and returns the options of the reports.
+func reportCommand(t *testing.T, args ...string) (*settings.Report, error) {
 	t.Helper()
 	var got *settings.Report
-	cmd := newCommand(process.Process{Stderr: io.Discard}, func(_ context.Context, _ process.Process, o *settings.Report) error {
+	cmd := newReport(process.Process{Stderr: io.Discard}, func(_ context.Context, _ process.Process, o *settings.Report) error {
 		got = o
 		return nil
 	})
@@ -26,9 +26,9 @@ func command(t *testing.T, args ...string) (*settings.Report, error) {
 	return got, err
 }
 
-func TestFlags(t *testing.T) {
+func TestReportFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o, err := command(t, "-n", "a_config_1,a_config_default", "-o", "csv,html", "--mode", "offline", "-v")
+	o, err := reportCommand(t, "-n", "a_config_1,a_config_default", "-o", "csv,html", "--mode", "offline", "-v")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"csv", "html"}, o.OutputFormats)
 	assert.Equal(t, settings.Offline, o.Mode)
@@ -40,14 +40,14 @@ func TestFlags(t *testing.T) {
 
 	// Model Analyzer's spelling, and the one that it has for profile.
 	for _, flag := range []string{"--always_report-gpu-metrics", "--always-report-gpu-metrics"} {
-		o, err = command(t, "-n", "a", flag)
+		o, err = reportCommand(t, "-n", "a", flag)
 		require.NoError(t, err)
 		assert.True(t, o.AlwaysReportGPUMetrics, flag)
 		assert.True(t, o.IsSet("always_report_gpu_metrics"), flag)
 	}
 }
 
-func TestCodes(t *testing.T) {
+func TestReportCodes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {
 		args []string
@@ -59,7 +59,7 @@ func TestCodes(t *testing.T) {
 		{[]string{"-m", "x"}, process.Usage, "unrecognized arguments: -m"},
 		{[]string{"a"}, process.Usage, "unrecognized arguments: a"},
 	} {
-		_, err := command(t, c.args...)
+		_, err := reportCommand(t, c.args...)
 		var exit *process.ExitError
 		require.ErrorAs(t, err, &exit, c.args)
 		assert.Equal(t, c.code, exit.Code, c.args)
