@@ -42,21 +42,10 @@ func newDetail(o *outcome, m *modelOutcome, v variantOutcome, mode string, plots
 	return d
 }
 
-// detailColumn is a column of the table with its cells.
-type detailColumn struct {
-	page.Column
-	text func(r trial.Result) page.Text
-}
-
 func measurementTable(o *outcome, m *modelOutcome, v variantOutcome, mode string) page.Table {
 	sortBy, order := trial.LatencyP99, "p99 latency"
 	if mode == settings.Offline {
 		sortBy, order = trial.Throughput, "throughput"
-	}
-	columns := detailColumns(o, m, v, mode)
-	t := page.Table{Caption: fmt.Sprintf("All measurements of this model config in decreasing order of %s:", order)}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Column)
 	}
 	results := slices.Clone(v.Results)
 	sort.SliceStable(results, func(i, j int) bool {
@@ -64,42 +53,35 @@ func measurementTable(o *outcome, m *modelOutcome, v variantOutcome, mode string
 		y, _ := valueOf(results[j], sortBy)
 		return x > y
 	})
-	for _, r := range results {
-		row := make([]page.Text, len(columns))
-		for i, c := range columns {
-			row[i] = c.text(r)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	caption := fmt.Sprintf("All measurements of this model config in decreasing order of %s:", order)
+	return tableOf(caption, detailColumns(o, m, v, mode), results)
 }
 
-func detailColumns(o *outcome, m *modelOutcome, v variantOutcome, mode string) []detailColumn {
-	value := func(title string, tag trial.Metric) detailColumn {
-		return detailColumn{page.Column{Title: title, Number: true}, func(r trial.Result) page.Text { return valueCell(r, tag) }}
-	}
-	all := []detailColumn{
+func detailColumns(o *outcome, m *modelOutcome, v variantOutcome, mode string) []column[trial.Result] {
+	all := []column[trial.Result]{
 		loadColumn(o, v, mode),
-		value("p99 Latency (ms)", trial.LatencyP99),
-		value("Client Response Wait (ms)", trial.ClientWait),
-		value("Server Queue (ms)", trial.ServerQueue),
-		value("Server Compute Input (ms)", trial.ServerInput),
-		value("Server Compute Infer (ms)", trial.ServerInfer),
-		value("Throughput (infer/sec)", trial.Throughput),
+		metricColumn("p99 Latency (ms)", trial.LatencyP99),
+		metricColumn("Client Response Wait (ms)", trial.ClientWait),
+		metricColumn("Server Queue (ms)", trial.ServerQueue),
+		metricColumn("Server Compute Input (ms)", trial.ServerInput),
+		metricColumn("Server Compute Infer (ms)", trial.ServerInfer),
+		metricColumn("Throughput (infer/sec)", trial.Throughput),
 	}
 	if hasMetric(v.Results, trial.CPUUsedRAM) {
-		all = append(all, value("Max CPU Memory Usage (MB)", trial.CPUUsedRAM))
+		all = append(all, metricColumn("Max CPU Memory Usage (MB)", trial.CPUUsedRAM))
 	}
 	if o.GPU([]variantOutcome{v}) {
-		utilization := func(r trial.Result) page.Text { return deviceCell(r, trial.GPUUtilization) }
-		all = append(all, value("Max GPU Memory Usage (MB)", trial.GPUUsedMemory),
-			detailColumn{page.Column{Title: "Average GPU Utilization (%)", Number: true}, utilization})
+		all = append(all, metricColumn("Max GPU Memory Usage (MB)", trial.GPUUsedMemory), deviceColumn("Average GPU Utilization (%)", trial.GPUUtilization))
 	}
-	return append(all, ownColumns(m, v, mode)...)
+	all = append(all, ownLoad(v, mode)...)
+	for _, c := range ownColumns(m, v.Results, detailMetrics) { // without bold text
+		all = append(all, ownColumn(c.Title, c.Number, func(r trial.Result) string { return c.text(r).String() }))
+	}
+	return all
 }
 
 // loadColumn is the first column: what the clients did.
-func loadColumn(o *outcome, v variantOutcome, mode string) detailColumn {
+func loadColumn(o *outcome, v variantOutcome, mode string) column[trial.Result] {
 	title, of := "Request Concurrency", func(l trial.Load) string { return strconv.Itoa(l.Concurrency) }
 	switch first := v.Results[0].Config.Members[0].Load; {
 	case mode == settings.Offline:
@@ -109,7 +91,7 @@ func loadColumn(o *outcome, v variantOutcome, mode string) detailColumn {
 	case first.Intervals != "":
 		title, of = "Request Intervals File", func(l trial.Load) string { return l.Intervals }
 	}
-	return detailColumn{page.Column{Title: title, Number: true}, ofMembers(of)}
+	return column[trial.Result]{page.Column{Title: title, Number: true}, ofMembers(of)}
 }
 
 // ofMembers formats the loads of the members.
@@ -126,35 +108,21 @@ func ofMembers(of func(trial.Load) string) func(trial.Result) page.Text {
 	}
 }
 
-// ownColumns returns the columns that Model Analyzer does not have.
-func ownColumns(m *modelOutcome, v variantOutcome, mode string) []detailColumn {
-	var all []detailColumn
-	add := func(title string, number bool, text func(r trial.Result) string) {
-		if slices.ContainsFunc(v.Results, func(r trial.Result) bool { return text(r) != "" }) {
-			all = append(all, detailColumn{page.Column{Title: title, Number: number, Own: true}, func(r trial.Result) page.Text { return page.Plain(text(r)) }})
-		}
+// detailMetrics are metrics that the table of Model Analyzer lacks.
+var detailMetrics = []trial.Metric{
+	"time_to_first_token_p99", "inter_token_latency_p99", trial.OutputThroughput, "gpu_model_memory", "gpu_peak_memory", "gpu_process_memory",
+}
+
+// ownLoad returns columns of Model Analyzer's table that the first column leaves open.
+func ownLoad(v variantOutcome, mode string) []column[trial.Result] {
+	switch {
+	case mode == settings.Offline:
+		return []column[trial.Result]{ownColumn("Load", false, func(r trial.Result) string { return loadOf(r.Config) })}
+	case slices.ContainsFunc(v.Results, func(r trial.Result) bool { return r.Config.Members[0].Load.Batch > 1 }):
+		batch := ofMembers(func(l trial.Load) string { return strconv.Itoa(l.Batch) })
+		return []column[trial.Result]{ownColumn("Client Batch Size", true, func(r trial.Result) string { return batch(r).String() })}
 	}
-	if mode == settings.Offline {
-		add("Load", false, func(r trial.Result) string { return loadOf(r.Config) })
-	} else if slices.ContainsFunc(v.Results, func(r trial.Result) bool { return r.Config.Members[0].Load.Batch > 1 }) {
-		add("Client Batch Size", true, func(r trial.Result) string {
-			return ofMembers(func(l trial.Load) string { return strconv.Itoa(l.Batch) })(r).String()
-		})
-	}
-	for _, tag := range []trial.Metric{"time_to_first_token_p99", "inter_token_latency_p99", trial.OutputThroughput, "gpu_model_memory", "gpu_peak_memory", "gpu_process_memory"} {
-		if hasMetric(v.Results, tag) {
-			add(headerOf(tag), true, func(r trial.Result) string { return valueCell(r, tag).String() })
-		}
-	}
-	add("Throughput, 95 % interval", true, func(r trial.Result) string { return intervalCell(r, trial.Throughput) })
-	add("Requests", true, requestsCell)
-	if slices.ContainsFunc(v.Results, func(r trial.Result) bool { return !r.Measurement.Stable }) {
-		add("Settled", false, settledCell)
-	}
-	if len(m.Constraints()) > 0 {
-		add("Satisfies Constraints", false, func(r trial.Result) string { return yesNo(m.Scorer.Passes(r.Measurement)) })
-	}
-	return all
+	return nil
 }
 
 // describeVariant says what the variant is, and on which devices it was measured.

@@ -9,12 +9,6 @@ import (
 	"triton/analyzer/trial"
 )
 
-// summaryColumn is a column of the table with its cells.
-type summaryColumn struct {
-	page.Column
-	text func(v variantOutcome) page.Text
-}
-
 // table compares the best variants by their best measurements.
 func (b summaryBuilder) table() page.Table {
 	caption := "The following table summarizes each configuration at the measurement that optimizes the desired metrics under the given constraints."
@@ -33,106 +27,54 @@ func (b summaryBuilder) table() page.Table {
 		}
 		caption += fmt.Sprintf(" The %s composing model values are listed in the following order: %s", kind, strings.Join(models, ", "))
 	}
-	columns := b.columns(len(c.Members) > 1)
-	t := page.Table{Caption: caption}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Column)
-	}
-	for _, v := range b.best {
-		row := make([]page.Text, len(columns))
-		for i, c := range columns {
-			row[i] = c.text(v)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return tableOf(caption, b.columns(len(c.Members) > 1), b.best)
 }
 
-func (b summaryBuilder) columns(several bool) []summaryColumn {
+func (b summaryBuilder) columns(several bool) []column[variantOutcome] {
 	latency, throughput := "p99 Latency (ms)", "Throughput (infer/sec)"
 	if several {
 		latency, throughput = "Average "+latency, "Total "+throughput
 	}
-	all := []summaryColumn{
-		{page.Column{Title: "Model Config Name"}, func(v variantOutcome) page.Text { return page.Plain(b.names(v)) }},
+	results := make([]trial.Result, len(b.best))
+	for i, v := range b.best {
+		results[i] = v.Best
+	}
+	cells := []column[trial.Result]{
 		{page.Column{Title: "Max Batch Size"}, b.configs(func(v trial.Variant) string { return strconv.Itoa(int(v.Config.GetMaxBatchSize())) })},
 		{page.Column{Title: "Dynamic Batching"}, b.configs(batchingOf)},
 		{page.Column{Title: "Total Instance Count"}, b.configs(b.o.InstanceCell)},
-		{page.Column{Title: latency, Number: true}, metricColumn(trial.LatencyP99)},
-		{page.Column{Title: throughput, Number: true}, metricColumn(trial.Throughput)},
+		metricColumn(latency, trial.LatencyP99),
+		metricColumn(throughput, trial.Throughput),
 	}
-	if b.has(trial.CPUUsedRAM) {
-		all = append(all, summaryColumn{page.Column{Title: "Max CPU Memory Usage (MB)", Number: true}, metricColumn(trial.CPUUsedRAM)})
+	if hasMetric(results, trial.CPUUsedRAM) {
+		cells = append(cells, metricColumn("Max CPU Memory Usage (MB)", trial.CPUUsedRAM))
 	}
 	if b.gpu {
-		all = append(all,
-			summaryColumn{page.Column{Title: "Max GPU Memory Usage (MB)", Number: true}, deviceColumn(trial.GPUUsedMemory)},
-			summaryColumn{page.Column{Title: "Average GPU Utilization (%)", Number: true}, deviceColumn(trial.GPUUtilization)})
+		cells = append(cells, deviceColumn("Max GPU Memory Usage (MB)", trial.GPUUsedMemory), deviceColumn("Average GPU Utilization (%)", trial.GPUUtilization))
 	}
-	return append(all, b.own()...)
-}
+	cells = append(cells, ownColumn("Load", false, func(r trial.Result) string { return loadOf(r.Config) }))
+	cells = append(cells, ownColumns(b.m, results, summaryMetrics)...)
 
-// ownMetrics are metrics that the table of Model Analyzer lacks.
-var ownMetrics = []trial.Metric{
-	"time_to_first_token_p99", "inter_token_latency_p99", trial.OutputThroughput,
-	"gpu_model_memory", "gpu_instance_memory", "gpu_peak_memory", "gpu_process_memory", "gpu_headroom", "max_instances_fit",
-}
-
-// own returns the columns that Model Analyzer does not have.
-func (b summaryBuilder) own() []summaryColumn {
-	all := []summaryColumn{{page.Column{Title: "Load", Own: true}, func(v variantOutcome) page.Text { return page.Plain(loadOf(v.Best.Config)) }}}
-	for _, tag := range ownMetrics {
-		if b.has(tag) {
-			all = append(all, summaryColumn{page.Column{Title: headerOf(tag), Number: true, Own: true}, metricColumn(tag)})
-		}
-	}
-	if b.any(func(r trial.Result) bool { return intervalCell(r, trial.Throughput) != "" }) {
-		all = append(all, summaryColumn{page.Column{Title: "Throughput, 95 % interval", Number: true, Own: true}, func(v variantOutcome) page.Text {
-			return page.Plain(intervalCell(v.Best, trial.Throughput))
-		}})
-	}
-	if b.any(func(r trial.Result) bool { return requestsCell(r) != "" }) {
-		all = append(all, summaryColumn{page.Column{Title: "Requests", Number: true, Own: true}, func(v variantOutcome) page.Text { return page.Plain(requestsCell(v.Best)) }})
-	}
-	if b.any(func(r trial.Result) bool { return !r.Measurement.Stable }) {
-		all = append(all, summaryColumn{page.Column{Title: "Settled", Own: true}, func(v variantOutcome) page.Text { return page.Plain(settledCell(v.Best)) }})
-	}
-	if len(b.m.Constraints()) > 0 {
-		all = append(all, summaryColumn{page.Column{Title: "Satisfies Constraints", Own: true}, func(v variantOutcome) page.Text { return page.Plain(yesNo(v.Passing)) }})
+	all := []column[variantOutcome]{{page.Column{Title: "Model Config Name"}, func(v variantOutcome) page.Text {
+		return page.Plain(strings.ReplaceAll(v.Name, ",", ", "))
+	}}}
+	for _, c := range cells {
+		all = append(all, column[variantOutcome]{c.Column, func(v variantOutcome) page.Text { return c.text(v.Best) }})
 	}
 	return all
 }
 
-func (b summaryBuilder) has(tag trial.Metric) bool {
-	return b.any(func(r trial.Result) bool {
-		_, ok := valueOf(r, tag)
-		return ok
-	})
-}
-
-func (b summaryBuilder) any(is func(trial.Result) bool) bool {
-	for _, v := range b.best {
-		if is(v.Best) {
-			return true
-		}
-	}
-	return false
-}
-
-// names returns the name of a variant, with those of composing models if only they tell it from
-// others.
-func (b summaryBuilder) names(v variantOutcome) string {
-	if v.Name == v.Key {
-		return strings.ReplaceAll(v.Key, ",", ", ")
-	}
-	return strings.ReplaceAll(v.Name, ",", ", ")
+// summaryMetrics are metrics that the table of Model Analyzer lacks.
+var summaryMetrics = []trial.Metric{
+	"time_to_first_token_p99", "inter_token_latency_p99", trial.OutputThroughput,
+	"gpu_model_memory", "gpu_instance_memory", "gpu_peak_memory", "gpu_process_memory", "gpu_headroom", "max_instances_fit",
 }
 
 // configs lists what a function says of the members or the composing models.
-func (b summaryBuilder) configs(say func(trial.Variant) string) func(variantOutcome) page.Text {
-	return func(v variantOutcome) page.Text {
+func (b summaryBuilder) configs(say func(trial.Variant) string) func(trial.Result) page.Text {
+	return func(r trial.Result) page.Text {
 		var all []string
-		for _, c := range b.m.Configs(v.Best.Config, true) {
+		for _, c := range b.m.Configs(r.Config, true) {
 			all = append(all, say(c))
 		}
 		if len(all) == 1 {
@@ -140,14 +82,6 @@ func (b summaryBuilder) configs(say func(trial.Variant) string) func(variantOutc
 		}
 		return page.Plain("(" + strings.Join(all, ", ") + ")")
 	}
-}
-
-func metricColumn(tag trial.Metric) func(variantOutcome) page.Text {
-	return func(v variantOutcome) page.Text { return valueCell(v.Best, tag) }
-}
-
-func deviceColumn(tag trial.Metric) func(variantOutcome) page.Text {
-	return func(v variantOutcome) page.Text { return deviceCell(v.Best, tag) }
 }
 
 // searchBlocks says why the search ended, and which trials failed.
