@@ -145,11 +145,11 @@ func (v dockerValue) decode(f field) {
 			}
 		case 'b':
 			var b bool
-			boolValue{&b}.decode(m)
+			boolValue(&b).decode(m)
 			args[m.key] = b
 		case 'i':
 			var n int64
-			int64Value{&n}.decode(m)
+			int64Value(&n).decode(m)
 			args[m.key] = n
 		case 'l':
 			args[m.key] = m.texts()

@@ -45,7 +45,7 @@ func (v objectivesValue) decode(f field) {
 				continue
 			}
 			weight := 0
-			intValue{&weight, 1, anyInt}.decode(m)
+			intValue(&weight, 1, anyInt).decode(m)
 			objectives = append(objectives, trial.Objective{Tag: trial.Metric(m.key), Weight: weight})
 		}
 	} else {

@@ -86,11 +86,11 @@ func (f field) model() Model {
 // decoders returns the options of one model by key.
 func (m *Model) decoders() map[string]decoder {
 	return map[string]decoder{
-		"cpu_only":                  boolValue{&m.CPUOnly},
+		"cpu_only":                  boolValue(&m.CPUOnly),
 		"parameters":                parametersValue{m},
 		"objectives":                objectivesValue{&m.Objectives},
 		"constraints":               constraintsValue{&m.Constraints},
-		"weighting":                 intValue{&m.Weight, 1, anyInt},
+		"weighting":                 intValue(&m.Weight, 1, anyInt),
 		"model_config_parameters":   sweepValue{&m.Parameters},
 		"perf_analyzer_flags":       flagsValue{&m.PerfFlags, perfFlags},
 		"genai_perf_flags":          flagsValue{&m.GenAIPerfFlags, genAIPerfFlags},

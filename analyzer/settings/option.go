@@ -20,15 +20,14 @@ type Option struct {
 func (p *Profile) Options() []Option {
 	c, s, v, o, g := &p.Client, &p.Search, &p.Server, &p.Output, &p.Global
 	const general, models, client, search, server, output = "General", "Models", "Load generator", "Search", "Server", "Results"
-	yes := func(to *bool) Value { return boolValue{to} }
-	text := func(to *string) Value { return textValue{to} }
+	yes, text := boolValue, textValue
 	texts := func(to *[]string) Value { return textsValue{to} }
-	from := func(low int, to *int) Value { return intValue{to, low, anyInt} }
-	seconds := func(to *time.Duration) Value { return durationValue{to, time.Second, longest} }
+	from := func(low int, to *int) Value { return intValue(to, low, anyInt) }
+	seconds := func(to *time.Duration) Value { return durationValue(to, time.Second, longest) }
 	return []Option{
 		{"config_file", "config-file", "f", general, "YAML file with options; the command line has precedence", text(&p.ConfigFile)},
 		{"checkpoint_directory", "checkpoint-directory", "s", general, "folder to read and write checkpoints; its parent must exist", text(&p.CheckpointDirectory)},
-		{"monitoring_interval", "monitoring-interval", "i", general, "seconds between metrics of devices and host", durationValue{&p.MonitoringInterval, time.Millisecond, time.Minute}},
+		{"monitoring_interval", "monitoring-interval", "i", general, "seconds between metrics of devices and host", durationValue(&p.MonitoringInterval, time.Millisecond, time.Minute)},
 		{"duration_seconds", "duration-seconds", "d", general, "seconds to sample the server without models", seconds(&p.Duration)},
 		{"collect_cpu_metrics", "collect-cpu-metrics", "", general, "measure the memory of the host", yes(&p.CollectCPUMetrics)},
 		{"gpus", "gpus", "", general, "GPUs to use: all, [] for none, UUIDs, indices, UUIDs of MIG devices or index:gi:ci", texts(&p.GPUs)},
@@ -55,7 +54,7 @@ func (p *Profile) Options() []Option {
 		{"cpu_only_composing_models", "cpu-only-composing-models", "", models, "models of the ensemble or BLS model that run on the CPU", texts(&p.CPUOnlyComposing)},
 
 		{"perf_analyzer_timeout", "perf-analyzer-timeout", "", client, "seconds until a measurement is given up", seconds(&c.Timeout)},
-		{"perf_analyzer_cpu_util", "perf-analyzer-cpu-util", "", client, "CPU utilization at which the load generator is stopped, in percent of one CPU (default 80 for each CPU)", floatValue{&c.CPUUtilization}},
+		{"perf_analyzer_cpu_util", "perf-analyzer-cpu-util", "", client, "CPU utilization at which the load generator is stopped, in percent of one CPU (default 80 for each CPU)", floatValue(&c.CPUUtilization)},
 		{"perf_analyzer_path", "perf-analyzer-path", "", client, "perf_analyzer to use instead of our own load generator", text(&c.Path)},
 		{"perf_output", "perf-output", "", client, "print the output of the load generator", yes(&c.Output)},
 		{"perf_output_path", "perf-output-path", "", client, "append the output of the load generator to this file", text(&c.OutputPath)},
@@ -77,13 +76,13 @@ func (p *Profile) Options() []Option {
 		{"run_config_search_min_concurrency", "run-config-search-min-concurrency", "", search, "lowest concurrency to search", from(1, &s.Concurrency.Min)},
 		{"run_config_search_max_request_rate", "run-config-search-max-request-rate", "", search, "highest request rate to search", from(1, &s.RequestRate.Max)},
 		{"run_config_search_min_request_rate", "run-config-search-min-request-rate", "", search, "lowest request rate to search", from(1, &s.RequestRate.Min)},
-		{"run_config_search_max_instance_count", "run-config-search-max-instance-count", "", search, "highest number of instances to search", intValue{&s.InstanceCount.Max, 1, 4096}},
-		{"run_config_search_min_instance_count", "run-config-search-min-instance-count", "", search, "lowest number of instances to search", intValue{&s.InstanceCount.Min, 1, 4096}},
+		{"run_config_search_max_instance_count", "run-config-search-max-instance-count", "", search, "highest number of instances to search", intValue(&s.InstanceCount.Max, 1, 4096)},
+		{"run_config_search_min_instance_count", "run-config-search-min-instance-count", "", search, "lowest number of instances to search", intValue(&s.InstanceCount.Min, 1, 4096)},
 		{"run_config_search_max_model_batch_size", "run-config-search-max-model-batch-size", "", search, "highest max_batch_size to search", from(1, &s.ModelBatchSize.Max)},
 		{"run_config_search_min_model_batch_size", "run-config-search-min-model-batch-size", "", search, "lowest max_batch_size to search", from(1, &s.ModelBatchSize.Min)},
-		{"run_config_search_max_binary_search_steps", "run-config-search-max-binary-search-steps", "", search, "steps between two loads to find the limit of a constraint", intValue{&s.MaxBinarySearchSteps, 0, 64}},
-		{"min_percentage_of_search_space", "min-percentage-of-search-space", "", search, "least share of the search space that optuna measures", intValue{&s.PercentageOfSpace.Min, 1, 100}},
-		{"max_percentage_of_search_space", "max-percentage-of-search-space", "", search, "largest share of the search space that optuna measures", intValue{&s.PercentageOfSpace.Max, 1, 100}},
+		{"run_config_search_max_binary_search_steps", "run-config-search-max-binary-search-steps", "", search, "steps between two loads to find the limit of a constraint", intValue(&s.MaxBinarySearchSteps, 0, 64)},
+		{"min_percentage_of_search_space", "min-percentage-of-search-space", "", search, "least share of the search space that optuna measures", intValue(&s.PercentageOfSpace.Min, 1, 100)},
+		{"max_percentage_of_search_space", "max-percentage-of-search-space", "", search, "largest share of the search space that optuna measures", intValue(&s.PercentageOfSpace.Max, 1, 100)},
 		{"optuna_min_trials", "optuna-min-trials", "", search, "least number of trials of optuna; if not set, the percentage counts", from(1, &s.Trials.Min)},
 		{"optuna_max_trials", "optuna-max-trials", "", search, "largest number of trials of optuna; if not set, the percentage counts", from(1, &s.Trials.Max)},
 		{"optuna_early_exit_threshold", "optuna-early-exit-threshold", "", search, "trials of optuna without a better one after which it ends", from(1, &s.EarlyExitThreshold)},
@@ -103,8 +102,8 @@ func (p *Profile) Options() []Option {
 		{"inference_output_fields", "inference-output-fields", "", output, "columns of the metrics of models", texts(&o.InferenceFields)},
 		{"gpu_output_fields", "gpu-output-fields", "", output, "columns of the metrics of GPUs", texts(&o.GPUFields)},
 		{"server_output_fields", "server-output-fields", "", output, "columns of the metrics of the server without models", texts(&o.ServerFields)},
-		{"latency_budget", "latency-budget", "", models, "highest p99 latency of all models, in milliseconds", optionalInt{intValue{&p.LatencyBudget, 1, anyInt}}},
-		{"min_throughput", "min-throughput", "", models, "least throughput of all models, in inferences per second", optionalInt{intValue{&p.MinThroughput, 1, anyInt}}},
+		{"latency_budget", "latency-budget", "", models, "highest p99 latency of all models, in milliseconds", optionalInt(&p.LatencyBudget)},
+		{"min_throughput", "min-throughput", "", models, "least throughput of all models, in inferences per second", optionalInt(&p.MinThroughput)},
 
 		{Key: "perf_analyzer_flags", Group: client, Usage: "flags of the load generator", Value: flagsValue{&g.PerfFlags, perfFlags}},
 		{Key: "genai_perf_flags", Group: client, Usage: "flags of genai-perf, for model_type LLM: streaming, endpoint, service-kind, url and random-seed count", Value: flagsValue{&g.GenAIPerfFlags, genAIPerfFlags}},
@@ -114,16 +113,16 @@ func (p *Profile) Options() []Option {
 		{Key: "triton_docker_labels", Group: server, Usage: "labels of containers for launch mode docker", Value: mapValue{&v.DockerLabels}},
 		{Key: "objectives", Group: models, Usage: "metrics to optimize, with their weights", Value: objectivesValue{&g.Objectives}},
 		{Key: "constraints", Group: models, Usage: "bounds of metrics", Value: constraintsValue{&g.Constraints}},
-		{Key: "weighting", Group: models, Usage: "an error here; models have weights", Value: intValue{&p.weighting, 0, anyInt}},
+		{Key: "weighting", Group: models, Usage: "an error here; models have weights", Value: intValue(&p.weighting, 0, anyInt)},
 		{Key: "plots", Group: output, Usage: "ignored: profile has diagrams of its own; for report", Value: ignoredValue{}},
 
 		// Not in Model Analyzer.
-		{"seed", "seed", "", search, "seed of random choices of optuna", int64Value{&s.Seed}},
+		{"seed", "seed", "", search, "seed of random choices of optuna", int64Value(&s.Seed)},
 		{"unbounded", "unbounded", "", search, "quick: go beyond the default limits of instances, batch sizes and concurrency", yes(&s.Unbounded)},
 		{"search_dimensions", "search-dimensions", "", search, "planned: search " + strings.Join(Dimensions(), ", ") + " too, which takes about twice the measurements", texts(&s.Dimensions)},
 		{"cost_curve", "cost-curve", "", search, "planned: files with the durations of batches, as for --curve of triton analyze simulate; trials are predicted from them", texts(&s.CostCurve)},
-		{"budget", "budget", "", search, "end the search after this time, in seconds or with a unit: 30m", durationValue{&p.Budget, time.Second, longest}},
-		{"memory_interval", "memory-interval", "", general, "time between readings of GPU memory, in seconds or with a unit", durationValue{&p.MemoryInterval, time.Millisecond, time.Minute}},
+		{"budget", "budget", "", search, "end the search after this time, in seconds or with a unit: 30m", durationValue(&p.Budget, time.Second, longest)},
+		{"memory_interval", "memory-interval", "", general, "time between readings of GPU memory, in seconds or with a unit", durationValue(&p.MemoryInterval, time.Millisecond, time.Minute)},
 		{"strict", "strict", "", output, "exit with code 2 if no variant of a model satisfies its constraints", yes(&p.Strict)},
 	}
 }
@@ -143,13 +142,13 @@ func (ignoredValue) decode(field) {}
 func (r *Report) Options() []Option {
 	const general = "General"
 	return []Option{
-		{"config_file", "config-file", "f", general, "YAML file with options; the command line has precedence", textValue{&r.ConfigFile}},
-		{"checkpoint_directory", "checkpoint-directory", "s", general, "folder with the checkpoint of a profile", textValue{&r.CheckpointDirectory}},
-		{"export_path", "export-path", "e", general, "folder for reports; it must exist", textValue{&r.ExportPath}},
+		{"config_file", "config-file", "f", general, "YAML file with options; the command line has precedence", textValue(&r.ConfigFile)},
+		{"checkpoint_directory", "checkpoint-directory", "s", general, "folder with the checkpoint of a profile", textValue(&r.CheckpointDirectory)},
+		{"export_path", "export-path", "e", general, "folder for reports; it must exist", textValue(&r.ExportPath)},
 		{"report_model_configs", "report-model-configs", "n", general, "variants to report, such as resnet_config_3; the file may give plots for each", reportConfigsValue(&r.Configs)},
 		{"output_formats", "output-formats", "o", general, "formats of reports, in addition to html: pdf, csv, png, svg, json", choicesValue{&r.OutputFormats, []string{"pdf", "csv", "png", "svg", "json", "html"}}},
 		{Key: "plots", Group: general, Usage: "diagrams of variants that have none of their own", Value: plotsValue{&r.Plots}},
-		{"always_report_gpu_metrics", "always-report-gpu-metrics", "", general, "report GPU metrics even if the model is cpu_only", boolValue{&r.AlwaysReportGPUMetrics}},
+		{"always_report_gpu_metrics", "always-report-gpu-metrics", "", general, "report GPU metrics even if the model is cpu_only", boolValue(&r.AlwaysReportGPUMetrics)},
 	}
 }
 
@@ -234,8 +233,8 @@ func keys(options []Option) map[string]bool {
 func CommonOptions(mode *string, quiet, verbose *bool) []Option {
 	return []Option{
 		{Flag: "mode", Usage: "online (plots over latency) or offline (plots over batch size)", Value: choiceValue{mode, []string{Online, Offline}, nil}},
-		{Flag: "quiet", Short: "q", Usage: "print errors only", Value: boolValue{quiet}},
-		{Flag: "verbose", Short: "v", Usage: "print details, and the tables of results", Value: boolValue{verbose}},
+		{Flag: "quiet", Short: "q", Usage: "print errors only", Value: boolValue(quiet)},
+		{Flag: "verbose", Short: "v", Usage: "print details, and the tables of results", Value: boolValue(verbose)},
 	}
 }
 

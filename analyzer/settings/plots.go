@@ -63,13 +63,13 @@ func (f field) plot(name string) Plot {
 	for _, m := range f.members() {
 		switch m.key {
 		case "title":
-			textValue{&p.Title}.decode(m)
+			textValue(&p.Title).decode(m)
 		case "x_axis":
 			axis(m, &p.XAxis)
 		case "y_axis":
 			axis(m, &p.YAxis)
 		case "monotonic":
-			boolValue{&p.Monotonic}.decode(m)
+			boolValue(&p.Monotonic).decode(m)
 		default:
 			f.unknownKey(m, keys)
 		}

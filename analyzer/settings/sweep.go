@@ -228,9 +228,7 @@ func (f field) product(find func(field) protoreflect.FieldDescriptor) []any {
 func parseScalar(fd protoreflect.FieldDescriptor, text string) (any, error) {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
-		var b bool
-		err := boolValue{&b}.Set(text)
-		return b, err
+		return parseBool(text)
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
 		return parseFloat(text)
 	case protoreflect.StringKind, protoreflect.BytesKind:
@@ -257,8 +255,8 @@ func parseScalar(fd protoreflect.FieldDescriptor, text string) (any, error) {
 }
 
 func parseWhole(text string, low, high int64) (any, error) {
-	var n int64
-	if err := (int64Value{&n}).Set(text); err != nil {
+	n, err := parseInt64(text)
+	if err != nil {
 		return nil, err
 	}
 	if n < low || n > high {

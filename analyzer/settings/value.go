@@ -26,34 +26,61 @@ func assign(f field, set func(string) error) {
 	}
 }
 
-type textValue struct{ to *string }
-
-func (v textValue) Set(text string) error { *v.to = text; return nil }
-func (v textValue) String() string        { return *v.to }
-func (v textValue) Type() string          { return "string" }
-func (v textValue) decode(f field)        { assign(f, v.Set) }
-
-type intValue struct {
-	to        *int
-	low, high int
+// scalar is a value that files write as on the command line.
+type scalar[T any] struct {
+	to     *T
+	kind   string
+	parse  func(text string) (T, error)
+	format func(T) string
 }
 
-func (v intValue) Set(text string) (err error) {
-	*v.to, err = parseInt(text, v.low, v.high)
+func (v scalar[T]) Set(text string) (err error) {
+	*v.to, err = v.parse(text)
 	return err
 }
-func (v intValue) String() string { return strconv.Itoa(*v.to) }
-func (v intValue) Type() string   { return "int" }
-func (v intValue) decode(f field) { assign(f, v.Set) }
+func (v scalar[T]) String() string { return v.format(*v.to) }
+func (v scalar[T]) Type() string   { return v.kind }
+func (v scalar[T]) decode(f field) { assign(f, v.Set) }
+
+func textValue(to *string) Value {
+	same := func(text string) string { return text }
+	return scalar[string]{to, "string", func(text string) (string, error) { return text, nil }, same}
+}
 
 // anyInt is the range of an integer without limits of its own.
 const anyInt = math.MaxInt32
 
-func parseInt(text string, low, high int) (int, error) {
+func intValue(to *int, low, high int) Value {
+	return scalar[int]{to, "int", func(text string) (int, error) { return parseInt(text, low, high) }, strconv.Itoa}
+}
+
+// optionalInt is a number from 1 that is 0 when it is not set.
+func optionalInt(to *int) Value {
+	return scalar[int]{to, "int", func(text string) (int, error) { return parseInt(text, 1, anyInt) }, func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}}
+}
+
+func int64Value(to *int64) Value {
+	return scalar[int64]{to, "int", parseInt64, func(n int64) string { return strconv.FormatInt(n, 10) }}
+}
+
+func parseInt64(text string) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not an integer", shorten(text))
+	}
+	return n, nil
+}
+
+func parseInt(text string, low, high int) (int, error) {
+	n, err := parseInt64(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is not an integer", shorten(text))
+		return 0, err
 	case n < int64(low) && high == anyInt:
 		return 0, fmt.Errorf("%d is less than %d", n, low)
 	case n < int64(low) || n > int64(high):
@@ -62,53 +89,24 @@ func parseInt(text string, low, high int) (int, error) {
 	return int(n), nil
 }
 
-// optionalInt is a number from 1 that is 0 when it is not set.
-type optionalInt struct{ intValue }
-
-func (v optionalInt) String() string {
-	if *v.to == 0 {
-		return ""
-	}
-	return v.intValue.String()
-}
-
-type int64Value struct{ to *int64 }
-
-func (v int64Value) Set(text string) error {
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil {
-		return fmt.Errorf("%q is not an integer", shorten(text))
-	}
-	*v.to = n
-	return nil
-}
-func (v int64Value) String() string { return strconv.FormatInt(*v.to, 10) }
-func (v int64Value) Type() string   { return "int" }
-func (v int64Value) decode(f field) { assign(f, v.Set) }
-
 // floatValue is a number greater than 0.
-type floatValue struct{ to *float64 }
-
-func (v floatValue) Set(text string) error {
-	x, err := parseFloat(text)
-	if err != nil {
-		return err
-	}
-	if x <= 0 {
-		return fmt.Errorf("%s is not greater than 0", text)
-	}
-	*v.to = x
-	return nil
+func floatValue(to *float64) Value {
+	return scalar[float64]{to, "float", func(text string) (float64, error) {
+		x, err := parseFloat(text)
+		if err == nil && x <= 0 {
+			err = fmt.Errorf("%s is not greater than 0", text)
+		}
+		return x, err
+	}, formatFloat}
 }
 
-func (v floatValue) String() string {
-	if *v.to == 0 {
+// formatFloat returns a number, or nothing for 0.
+func formatFloat(x float64) string {
+	if x == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(*v.to, 'g', -1, 64)
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
-func (v floatValue) Type() string   { return "float" }
-func (v floatValue) decode(f field) { assign(f, v.Set) }
 
 // parseFloat reads a finite number.
 func parseFloat(text string) (float64, error) {
@@ -123,58 +121,46 @@ func parseFloat(text string) (float64, error) {
 const longest = 100 * 365 * 24 * time.Hour
 
 // durationValue is a number of seconds, or a time with a unit such as 20ms.
-type durationValue struct {
-	to        *time.Duration
-	low, high time.Duration
+func durationValue(to *time.Duration, low, high time.Duration) Value {
+	return scalar[time.Duration]{
+		to, "seconds",
+		func(text string) (time.Duration, error) { return parseDuration(text, low, high) },
+		func(d time.Duration) string { return formatFloat(d.Seconds()) },
+	}
 }
 
-func (v durationValue) Set(text string) error {
+func parseDuration(text string, low, high time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		seconds, err := parseFloat(text)
 		if err != nil {
-			return fmt.Errorf("%q is not a number of seconds, or a time such as 500ms or 2m", shorten(text))
+			return 0, fmt.Errorf("%q is not a number of seconds, or a time such as 500ms or 2m", shorten(text))
 		}
 		if math.Abs(seconds) > math.MaxInt32 {
-			return fmt.Errorf("%s seconds is too long", text)
+			return 0, fmt.Errorf("%s seconds is too long", text)
 		}
 		d = time.Duration(seconds * float64(time.Second))
 	}
 	switch {
-	case d < v.low && v.high > longest/2:
-		return fmt.Errorf("%s is less than %s", text, v.low)
-	case d < v.low || d > v.high:
-		return fmt.Errorf("%s is not in the range %s to %s", text, v.low, v.high)
+	case d < low && high > longest/2:
+		return 0, fmt.Errorf("%s is less than %s", text, low)
+	case d < low || d > high:
+		return 0, fmt.Errorf("%s is not in the range %s to %s", text, low, high)
 	}
-	*v.to = d
-	return nil
+	return d, nil
 }
 
-func (v durationValue) String() string {
-	if *v.to == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(v.to.Seconds(), 'g', -1, 64)
-}
-func (v durationValue) Type() string   { return "seconds" }
-func (v durationValue) decode(f field) { assign(f, v.Set) }
+func boolValue(to *bool) Value { return scalar[bool]{to, "bool", parseBool, strconv.FormatBool} }
 
-type boolValue struct{ to *bool }
-
-func (v boolValue) Set(text string) error {
+func parseBool(text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on", "1":
-		*v.to = true
+		return true, nil
 	case "false", "no", "off", "0":
-		*v.to = false
-	default:
-		return fmt.Errorf("%q is neither true nor false", shorten(text))
+		return false, nil
 	}
-	return nil
+	return false, fmt.Errorf("%q is neither true nor false", shorten(text))
 }
-func (v boolValue) String() string { return strconv.FormatBool(*v.to) }
-func (v boolValue) Type() string   { return "bool" }
-func (v boolValue) decode(f field) { assign(f, v.Set) }
 
 // choiceValue is one of several names. An alias stands for one of them.
 type choiceValue struct {
