@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -111,17 +112,14 @@ func (c *child) Close() error {
 	return fmt.Errorf("the server did not end within %v and was killed", c.grace)
 }
 
-// lastOutput returns the last lines of output as the end of an error text.
-func (c *child) lastOutput() string {
-	text := strings.TrimSpace(c.output.String())
-	if text == "" {
-		return "; it wrote nothing"
+func (c *child) lastOutput() string { return c.output.last(shownLines) }
+
+// both returns a writer to a tail, and to more unless that is nil.
+func both(t *tail, more io.Writer) io.Writer {
+	if more == nil {
+		return t
 	}
-	lines := strings.Split(text, "\n")
-	if n := len(lines); n > shownLines {
-		lines = lines[n-shownLines:]
-	}
-	return "; its last output:\n  " + strings.Join(lines, "\n  ")
+	return io.MultiWriter(t, more)
 }
 
 // tail keeps the last bytes that are written to it.
@@ -147,4 +145,14 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.mu.b.String()
+}
+
+// last returns the last lines as the end of an error text.
+func (t *tail) last(n int) string {
+	text := strings.TrimSpace(t.String())
+	if text == "" {
+		return "; it wrote nothing"
+	}
+	lines := strings.Split(text, "\n")
+	return "; its last output:\n  " + strings.Join(lines[max(0, len(lines)-n):], "\n  ")
 }

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +50,7 @@ func (l Docker) Launch(ctx context.Context, s Setup) (Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &container{engine: e, ports: l.Ports, done: make(chan struct{}), log: &logTail{to: l.Log}, terminal: body.Tty}
+	c := &container{engine: e, ports: l.Ports, done: make(chan struct{}), log: &tail{limit: maxTail}, to: l.Log, terminal: body.Tty}
 	if c.id, err = l.create(ctx, e, body); err == nil {
 		err = e.call(ctx, http.MethodPost, "/containers/"+c.id+"/start", nil, nil, nil)
 	}
@@ -103,7 +101,7 @@ func (l Docker) await(ctx context.Context, c *container) error {
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the server in the container was not ready within %v%s", l.ReadyTimeout, c.log.last())
+				return fmt.Errorf("the server in the container was not ready within %v%s", l.ReadyTimeout, c.log.last(maxTail))
 			}
 			return context.Cause(ctx)
 		case <-c.done:
@@ -120,7 +118,8 @@ type container struct {
 	id       string
 	ports    []string
 	terminal bool
-	log      *logTail
+	log      *tail
+	to       io.Writer // also receives the output; may be nil
 	watch    sync.WaitGroup
 	cancel   context.CancelFunc
 	done     chan struct{}
@@ -140,7 +139,7 @@ func (c *container) follow() {
 			return // the end of the container is seen below
 		}
 		defer body.Close()
-		_ = copyLogs(c.log, body, c.terminal)
+		_ = copyLogs(both(c.log, c.to), body, c.terminal)
 	})
 	c.watch.Go(func() {
 		defer close(c.done)
@@ -151,7 +150,7 @@ func (c *container) follow() {
 		case err != nil:
 			c.err = err
 		default:
-			c.err = fmt.Errorf("the server in the container ended by itself (exit status %d)%s", end.StatusCode, c.log.last())
+			c.err = fmt.Errorf("the server in the container ended by itself (exit status %d)%s", end.StatusCode, c.log.last(maxTail))
 		}
 	})
 }
@@ -234,37 +233,4 @@ func (c *container) remove() error {
 		}
 	}
 	return err
-}
-
-// logTail keeps the end of the output and passes it on.
-type logTail struct {
-	to io.Writer
-	mu struct {
-		sync.Mutex
-		b []byte
-	}
-}
-
-func (t *logTail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	t.mu.b = append(t.mu.b, b...)
-	if over := len(t.mu.b) - maxTail; over > 0 {
-		t.mu.b = slices.Delete(t.mu.b, 0, over)
-	}
-	t.mu.Unlock()
-	if t.to == nil {
-		return len(b), nil
-	}
-	return t.to.Write(b)
-}
-
-// last returns the end of the output as the end of an error text.
-func (t *logTail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.TrimSpace(string(t.mu.b))
-	if text == "" {
-		return "; it wrote nothing"
-	}
-	return "; its last output:\n  " + strings.ReplaceAll(text, "\n", "\n  ")
 }

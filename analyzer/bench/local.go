@@ -106,10 +106,7 @@ func (l Local) start(s Setup) (*child, error) {
 		grace: cmp.Or(l.StopTimeout, defaultStopTimeout),
 	}
 	c.cmd.Env = environment(l.Env, l.Devices, s.Env)
-	var output io.Writer = c.output
-	if l.Log != nil {
-		output = io.MultiWriter(c.output, l.Log)
-	}
+	output := both(c.output, l.Log)
 	c.cmd.Stdout, c.cmd.Stderr = output, output
 	c.cmd.SysProcAttr = attributes()
 	c.cmd.WaitDelay = waitDelay

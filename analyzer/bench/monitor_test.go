@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"triton/analyzer/memory/meter"
 	"triton/analyzer/trial"
 	"triton/pkg/gpu"
 )
@@ -109,30 +110,30 @@ func TestGPUs(t *testing.T) {
 }
 
 // proc writes files of /proc.
-func proc(t *testing.T, files map[string]string) HostReader {
+func proc(t *testing.T, files map[string]string) meter.FS {
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, "proc", name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	return HostReader{root}
+	return meter.FS{Root: root}
 }
 
 func TestHost(t *testing.T) {
 	t.Parallel()
-	h := proc(t, map[string]string{
+	fs := proc(t, map[string]string{
 		"10/smaps_rollup":        "00400000-7fff r--p 00000000 00:00 0 [rollup]\nRss: 9000 kB\nPrivate_Clean: 1000 kB\nPrivate_Dirty: 3000 kB\n",
 		"10/task/10/children":    "11 12",
 		"11/smaps_rollup":        "Private_Dirty: 1000 kB\nPrivate_Hugetlb: 1000 kB\n",
 		"meminfo":                "MemTotal: 9999 kB\nMemAvailable: 5000 kB\n",
 		"20/unreadable/children": "",
 	})
-	r, err := h.Memory(func() []int { return []int{10} })(t.Context())
+	r, err := ReadHost(fs, func() []int { return []int{10} })(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, trial.Values{trial.CPUUsedRAM: 6.144, trial.CPUAvailableRAM: 5.12}, r.Host, "with its child; the other one has ended")
-	_, err = h.Memory(func() []int { return []int{20} })(t.Context())
+	_, err = ReadHost(fs, func() []int { return []int{20} })(t.Context())
 	require.ErrorIs(t, err, errNoProcess)
-	_, err = h.Memory(func() []int { return nil })(t.Context())
+	_, err = ReadHost(fs, func() []int { return nil })(t.Context())
 	require.ErrorIs(t, err, errNoProcess)
 }

@@ -60,7 +60,8 @@ func (s *Checkpoint) Find(key string) (RecordedTrial, bool) {
 func (s *Checkpoint) Forget(c trial.Config) int {
 	before := len(s.Trials)
 	s.Trials = slices.DeleteFunc(s.Trials, func(t RecordedTrial) bool {
-		return !t.Foreign && modelsName(t.Result.Config) == modelsName(c) && VariantsName(t.Result.Config) == VariantsName(c) && !sameConfigs(t.Result.Config, c)
+		old := t.Result.Config
+		return !t.Foreign && slices.Equal(old.Models(), c.Models()) && VariantsName(old) == VariantsName(c) && !sameConfigs(old, c)
 	})
 	return before - len(s.Trials)
 }

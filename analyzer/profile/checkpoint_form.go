@@ -24,7 +24,7 @@ func (s *Checkpoint) MarshalJSON() ([]byte, error) {
 		if t.Result.Measurement == nil {
 			continue
 		}
-		models, key := modelsName(t.Result.Config), VariantsName(t.Result.Config)
+		models, key := strings.Join(t.Result.Config.Models(), ","), VariantsName(t.Result.Config)
 		if f.Results.Models[models] == nil {
 			f.Results.Models[models] = map[string]variantEntry{}
 		}
@@ -40,15 +40,6 @@ func (s *Checkpoint) MarshalJSON() ([]byte, error) {
 		entry.measurements[t.Key] = newRecordedMeasurement(t, order)
 	}
 	return json.Marshal(f)
-}
-
-// modelsName returns the names of the profiled models of a trial, joined by commas.
-func modelsName(c trial.Config) string {
-	names := make([]string, len(c.Members))
-	for i, m := range c.Members {
-		names[i] = m.Model
-	}
-	return strings.Join(names, ",")
 }
 
 // VariantsName returns the names of the variants of a trial: those of the profiled models, then after

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"triton/analyzer/bench"
+	"triton/analyzer/memory/meter"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
 	"triton/pkg/client"
@@ -316,7 +317,7 @@ func (s *session) watch(ctx context.Context) *bench.Watch {
 		if m, ok := s.server.(memoryReader); ok {
 			sources = append(sources, bench.Source{Read: m.Memory, Every: s.MonitoringInterval})
 		} else if s.Server.LaunchMode != settings.Remote {
-			sources = append(sources, bench.Source{Read: bench.HostReader{}.Memory(s.server.PIDs), Every: s.MonitoringInterval})
+			sources = append(sources, bench.Source{Read: bench.ReadHost(meter.FS{}, s.server.PIDs), Every: s.MonitoringInterval})
 		}
 	}
 	return bench.StartWatch(ctx, sources...)

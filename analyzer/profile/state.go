@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"triton/analyzer/settings"
@@ -96,7 +97,7 @@ func Recorded(p *settings.Profile, s *Checkpoint) *Report {
 	byName := map[string]*ModelReport{}
 	var order []string
 	for _, t := range s.Trials {
-		name := modelsName(t.Result.Config)
+		name := strings.Join(t.Result.Config.Models(), ",")
 		m := byName[name]
 		if m == nil {
 			m = &ModelReport{Name: name, Reason: "from a checkpoint"}

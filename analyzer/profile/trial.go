@@ -208,25 +208,10 @@ func (r *runner) combine(c trial.Config, figures []bench.Figures, reading bench.
 			m.Confidence = f.Confidence
 		}
 	}
-	if onCPU(c) && !r.AlwaysReportGPUMetrics {
+	if c.CPUOnly() && !r.AlwaysReportGPUMetrics {
 		m.GPUs = nil
 	}
 	return m
-}
-
-// onCPU reports whether no model of a trial uses a GPU.
-func onCPU(c trial.Config) bool {
-	for _, m := range c.Members {
-		if len(m.Composing) == 0 && !m.CPUOnly {
-			return false
-		}
-		for _, v := range m.Composing {
-			if !v.CPUOnly {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // learnGPUs adds devices of a server elsewhere to those that are known.
@@ -255,7 +240,7 @@ func (e *loadError) Unwrap() error { return e.err }
 // classify returns the class of a failure of a trial.
 func classify(c trial.Config, err error) trial.Class {
 	var loading *loadError
-	e := trial.Evidence{Text: err.Error(), Loaded: !errors.As(err, &loading), GPU: len(c.Members) > 0 && !onCPU(c)}
+	e := trial.Evidence{Text: err.Error(), Loaded: !errors.As(err, &loading), GPU: len(c.Members) > 0 && !c.CPUOnly()}
 	if strings.Contains(e.Text, "signal: killed") || strings.Contains(e.Text, "exit status 137") {
 		e.Kills = 1 // by the kernel, for lack of memory
 	}

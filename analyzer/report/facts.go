@@ -14,7 +14,7 @@ import (
 // the user always wants them, and they were measured.
 func (o *outcome) GPU(variants []variantOutcome) bool {
 	for _, v := range variants {
-		if !o.AlwaysGPU && o.CPUOnly(v.Best.Config) {
+		if !o.AlwaysGPU && v.Best.Config.CPUOnly() {
 			continue
 		}
 		if slices.ContainsFunc(v.Results, func(r trial.Result) bool { return len(r.Measurement.GPUs) > 0 }) {
@@ -22,21 +22,6 @@ func (o *outcome) GPU(variants []variantOutcome) bool {
 		}
 	}
 	return false
-}
-
-// CPUOnly reports whether no model of a trial uses a device.
-func (o *outcome) CPUOnly(c trial.Config) bool {
-	for _, m := range c.Members {
-		if !m.CPUOnly && len(m.Composing) == 0 {
-			return false
-		}
-		for _, composing := range m.Composing {
-			if !composing.CPUOnly {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // Devices names the devices that were measured, such as "2 x NVIDIA A100", and the memory that all

@@ -95,7 +95,7 @@ func gpuTable(o *outcome, fields []string) *resultTable {
 		return anyDevice(o.Report.ServerOnly, tag) || anyResult(o, func(r trial.Result) bool { return anyDevice(r.Measurement.GPUs, tag) })
 	})
 	eachResult(o, func(m *modelOutcome, r trial.Result, passes bool) {
-		if o.CPUOnly(r.Config) && !o.AlwaysGPU {
+		if r.Config.CPUOnly() && !o.AlwaysGPU {
 			return
 		}
 		devices := r.Measurement.GPUs
@@ -193,11 +193,7 @@ func commonCells(o *outcome, m *modelOutcome, r trial.Result, passes bool) map[s
 // configPath returns the names of the variants; that of an ensemble is followed by those of its
 // composing models.
 func configPath(m *modelOutcome, c trial.Config) string {
-	var names []string
-	for _, member := range c.Members {
-		names = append(names, member.Name)
-	}
-	path := strings.Join(names, ",")
+	path := strings.Join(c.Variants(), ",")
 	if len(c.Members) != 1 {
 		return path
 	}
@@ -205,7 +201,7 @@ func configPath(m *modelOutcome, c trial.Config) string {
 	if len(composing) == 0 || composing[0].Name == c.Members[0].Name {
 		return path
 	}
-	names = nil
+	var names []string
 	for _, v := range composing {
 		names = append(names, v.Name)
 	}

@@ -175,10 +175,10 @@ func modelJSONOf(o *outcome, m *modelOutcome) modelJSON {
 		out.Recommendation = recommend(o, m)
 	}
 	for _, r := range m.Pareto() {
-		out.Pareto = append(out.Pareto, referenceJSON{variantNames(r.Config), loadJSONsOf(r.Config)})
+		out.Pareto = append(out.Pareto, referenceJSON{r.Config.Key(), loadJSONsOf(r.Config)})
 	}
 	for _, r := range m.Failed {
-		one := failedJSON{Variant: variantNames(r.Config), Load: loadJSONsOf(r.Config)}
+		one := failedJSON{Variant: r.Config.Key(), Load: loadJSONsOf(r.Config)}
 		if r.Failure != nil {
 			one.Class = string(r.Failure.Class)
 			if r.Failure.Err != nil {
@@ -277,6 +277,3 @@ func loadJSONsOf(c trial.Config) []loadJSON {
 	}
 	return all
 }
-
-// variantNames returns the names of the variants of a trial.
-func variantNames(c trial.Config) string { return trial.KeyOf(c) }

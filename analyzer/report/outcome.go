@@ -55,10 +55,10 @@ func arrange(m profile.ModelReport, scorer trial.Scorer) modelOutcome {
 	ranked := scorer.Rank(m.Results)
 	names := map[string]int{}
 	for _, v := range ranked {
-		names[memberNames(v.Best.Config)]++
+		names[strings.Join(v.Best.Config.Variants(), ",")]++
 	}
 	for _, v := range ranked {
-		name := memberNames(v.Best.Config)
+		name := strings.Join(v.Best.Config.Variants(), ",")
 		if names[name] > 1 {
 			name = v.Key
 		}
@@ -78,15 +78,6 @@ func arrange(m profile.ModelReport, scorer trial.Scorer) modelOutcome {
 		}
 	}
 	return out
-}
-
-// memberNames joins the names of the variants of the members.
-func memberNames(c trial.Config) string {
-	names := make([]string, len(c.Members))
-	for i, m := range c.Members {
-		names[i] = m.Name
-	}
-	return strings.Join(names, ",")
 }
 
 // Top returns the n best variants and the user's own configuration, and warnings for the user.

@@ -180,19 +180,8 @@ func (b summaryBuilder) pareto() []page.Block {
 	}
 	for _, r := range front {
 		t.Rows = append(t.Rows, []page.Text{
-			page.Plain(allNames(r.Config)), page.Plain(loadOf(r.Config)), valueCell(r, trial.LatencyP99), valueCell(r, trial.Throughput),
+			page.Plain(strings.Join(r.Config.AllVariants(), ", ")), page.Plain(loadOf(r.Config)), valueCell(r, trial.LatencyP99), valueCell(r, trial.Throughput),
 		})
 	}
 	return []page.Block{page.Heading("Pareto front"), t}
-}
-
-func allNames(c trial.Config) string {
-	var all []string
-	for _, m := range c.Members {
-		all = append(all, m.Name)
-		for _, v := range m.Composing {
-			all = append(all, v.Name)
-		}
-	}
-	return strings.Join(all, ", ")
 }

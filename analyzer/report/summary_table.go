@@ -119,7 +119,7 @@ func searchBlocks(o *outcome, m *modelOutcome) []page.Block {
 				reason = f.Err.Error()
 			}
 		}
-		t.Rows = append(t.Rows, []page.Text{page.Plain(allNames(r.Config)), page.Plain(loadOf(r.Config)), page.Plain(kind), page.Plain(reason)})
+		t.Rows = append(t.Rows, []page.Text{page.Plain(strings.Join(r.Config.AllVariants(), ", ")), page.Plain(loadOf(r.Config)), page.Plain(kind), page.Plain(reason)})
 	}
 	return append(all, page.Heading("Failed trials"), t)
 }

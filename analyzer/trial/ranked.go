@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 )
 
 // Ranked is the trials of one configuration of the server, under different loads.
@@ -33,18 +32,6 @@ func (v Ranked) Default() bool {
 	return true
 }
 
-// KeyOf names the configuration of the server without its load.
-func KeyOf(c Config) string {
-	var names []string
-	for _, m := range c.Members {
-		names = append(names, m.Name)
-		for _, composing := range m.Composing {
-			names = append(names, composing.Name)
-		}
-	}
-	return strings.Join(names, ",")
-}
-
 // Rank groups results by variant and sorts the variants by their best results, the best first. Of
 // equal ones the earlier is first. Results without measurements are left out.
 func (s Scorer) Rank(results []Result) []Ranked {
@@ -54,7 +41,7 @@ func (s Scorer) Rank(results []Result) []Ranked {
 		if r.Measurement == nil {
 			continue
 		}
-		key := KeyOf(r.Config)
+		key := r.Config.Key()
 		i, ok := index[key]
 		if !ok {
 			i = len(variants)

@@ -5,6 +5,7 @@
 package trial
 
 import (
+	"strings"
 	"time"
 
 	"triton/pkg/inferencepb"
@@ -65,6 +66,55 @@ type Member struct {
 // Config is one configuration of the server under one load.
 type Config struct {
 	Members []Member // one, or all models that are profiled at the same time
+}
+
+// Models returns the names of the profiled models.
+func (c Config) Models() []string {
+	names := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		names[i] = m.Model
+	}
+	return names
+}
+
+// Variants returns the names of the variants of the profiled models.
+func (c Config) Variants() []string {
+	names := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		names[i] = m.Name
+	}
+	return names
+}
+
+// AllVariants returns the names of the variants of the profiled models, behind each those of the models that it
+// calls.
+func (c Config) AllVariants() []string {
+	var names []string
+	for _, m := range c.Members {
+		names = append(names, m.Name)
+		for _, composing := range m.Composing {
+			names = append(names, composing.Name)
+		}
+	}
+	return names
+}
+
+// Key names the configuration of the server without its load.
+func (c Config) Key() string { return strings.Join(c.AllVariants(), ",") }
+
+// CPUOnly reports whether no model uses a device.
+func (c Config) CPUOnly() bool {
+	for _, m := range c.Members {
+		if !m.CPUOnly && len(m.Composing) == 0 {
+			return false
+		}
+		for _, composing := range m.Composing {
+			if !composing.CPUOnly {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Interval is a confidence interval.

@@ -19,13 +19,9 @@ type HostRoom struct {
 // says is available on the machine or, if that is less, what is left in a control group of this
 // process or above it. Pages of files that the kernel can drop are not in use.
 func (f FS) Available() (HostRoom, error) {
-	values, err := f.kilobytes("proc", "meminfo")
+	available, err := f.MachineAvailable()
 	if err != nil {
 		return HostRoom{}, err
-	}
-	available, ok := values["MemAvailable"]
-	if !ok {
-		return HostRoom{}, fmt.Errorf("%s has no MemAvailable", f.path("proc", "meminfo"))
 	}
 	room := HostRoom{available, "available memory of this machine"}
 	for _, g := range f.groups() {
@@ -38,6 +34,19 @@ func (f FS) Available() (HostRoom, error) {
 		}
 	}
 	return room, nil
+}
+
+// MachineAvailable returns the memory that the kernel says is available on the machine.
+func (f FS) MachineAvailable() (uint64, error) {
+	values, err := f.kilobytes("proc", "meminfo")
+	if err != nil {
+		return 0, err
+	}
+	available, ok := values["MemAvailable"]
+	if !ok {
+		return 0, fmt.Errorf("%s has no MemAvailable", f.path("proc", "meminfo"))
+	}
+	return available, nil
 }
 
 // controlGroup is a control group with its files in version 1 or 2.

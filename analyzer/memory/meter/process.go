@@ -61,6 +61,12 @@ func (f FS) Processes(pids []int) (Memory, error) {
 	return sum, nil
 }
 
+// Unshared returns the pages that only this process maps, in bytes: its unique set size.
+func (f FS) Unshared(pid int) (uint64, error) {
+	v, err := f.kilobytes("proc", strconv.Itoa(pid), "smaps_rollup")
+	return v["Private_Clean"] + v["Private_Dirty"] + v["Private_Hugetlb"], err
+}
+
 // Files returns the pages of files that only this process maps. It walks all mappings, which takes
 // milliseconds.
 func (f FS) Files(pid int) (uint64, error) {
