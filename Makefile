@@ -14,7 +14,7 @@ ifeq ($(shell go env GOOS),linux)
 LDFLAGS += -extldflags=-Wl,-z,lazy,--version-script=$(CURDIR)/server/capi/exports.map
 endif
 # gRPC's trace pages would bring in the templates of the standard library, and with them a
-# quarter more of a program (pkg/ui/webpage).
+# quarter more of a program (pkg/ui, WritePage).
 TAGS     = grpcnotrace
 # One set of flags for the program and for the tests, so that each package is compiled once.
 export GOFLAGS ?= -trimpath -tags=$(TAGS)
@@ -154,7 +154,7 @@ generate: ## regenerate the protobuf code
 	[ -x build/protoc/bin/python ] || { $(PYTHON) -m venv build/protoc && build/protoc/bin/pip install -q grpcio-tools==1.76.0; }
 	GOBIN=$(abspath $(TOOLS)) go install $(PROTOC_GEN_GO)
 	GOBIN=$(abspath $(TOOLS)) go install $(PROTOC_GEN_GO_GRPC)
-	for d in pkg/inferencepb pkg/scaler/externalscalerpb; do cd $(CURDIR)/$$d && PATH=$(abspath $(TOOLS)):$$PATH $(abspath build/protoc)/bin/python -m grpc_tools.protoc -I. \
+	for d in pkg/inferencepb cmd/cli/scaler/externalscalerpb; do cd $(CURDIR)/$$d && PATH=$(abspath $(TOOLS)):$$PATH $(abspath build/protoc)/bin/python -m grpc_tools.protoc -I. \
 	  --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative *.proto || exit 1; done
 
 FUZZTIME ?= 30s

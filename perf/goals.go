@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"triton/pkg/measure"
-	"triton/pkg/measure/confidence"
 )
 
 // The figures of goals, beside percentiles such as p99.
@@ -204,8 +203,8 @@ func (t *goalTrial) transient() (first int, steady bool) {
 			sums[i] = sums[i-1]
 		}
 	}
-	a, okA := confidence.Steady(counts)
-	b, okB := confidence.Steady(sums)
+	a, okA := measure.Steady(counts)
+	b, okB := measure.Steady(sums)
 	at := from + int64(float64(max(a, b))/float64(n)*float64(to-from))
 	for first < len(t.windows)-1 && t.windows[first].from < at {
 		first++
@@ -240,7 +239,7 @@ func (r *run) widths(samples []measure.Sample, from, to int64) []Width {
 // estimate computes the figure of a goal and its interval, in time that is proportional to the
 // number of samples.
 func estimate(g Goal, samples []measure.Sample, from, to int64) (float64, Interval) {
-	batches := confidence.Divide(samples, from, to)
+	batches := measure.DivideBatches(samples, from, to)
 	n := float64(len(samples))
 	if len(samples) == 0 {
 		return 0, Interval{}

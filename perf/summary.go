@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"triton/pkg/measure"
-	"triton/pkg/measure/confidence"
 )
 
 // glance computes the figures of a window that decide stability and are printed after it. Load
@@ -59,7 +58,7 @@ func (r *run) glance(w *window, batch int) (Summary, []int64) {
 func (r *run) summarize(w *window, batch int) Summary {
 	s, latencies := r.glance(w, batch)
 	r.warnOfOneRequest(&s)
-	batches := confidence.Divide(w.samples, w.from, w.to())
+	batches := measure.DivideBatches(w.samples, w.from, w.to())
 	slices.Sort(latencies)
 	s.Percentiles = nil
 	tail := quantiles{samples: w.samples, batches: &batches, at: func(rank int) int64 { return latencies[rank] }}
@@ -101,7 +100,7 @@ func around(value, width float64) Interval {
 // quantiles computes percentiles of a measurement, in ascending order.
 type quantiles struct {
 	samples []measure.Sample
-	batches *confidence.Batches
+	batches *measure.Batches
 	at      func(rank int) int64 // the latency of a rank
 	// inflation is how much wider than that of independent requests an interval was. A high
 	// percentile has so few slower requests that their dependence is hard to see. It is not taken
@@ -121,9 +120,9 @@ func (q *quantiles) percentile(p float64, latency int64) Percentile {
 	if math.IsInf(half, 1) {
 		return is
 	}
-	independent := confidence.IndependentHalf(p, len(q.samples))
+	independent := measure.IndependentHalf(p, len(q.samples))
 	q.inflation = max(q.inflation, half/independent, 1)
-	low, high := confidence.QuantileRanks(p, len(q.samples), q.inflation*independent)
+	low, high := measure.QuantileRanks(p, len(q.samples), q.inflation*independent)
 	is.Interval.High = math.Inf(1)
 	if low >= 0 {
 		is.Interval.Low = float64(q.at(low))

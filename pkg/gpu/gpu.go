@@ -2,7 +2,7 @@
 // CUDA shows to this process, how they are divided into MIG instances, how much memory is in
 // use and by which process, their utilization and power. It is also the only place that
 // maps CUDA ordinals to GPUs. It changes nothing on a device and runs nothing on it. A build
-// without cgo, and a machine without driver, have no GPUs.
+// without cgo, and a machine without driver, have no GPUs. catalog.go has what is known of GPUs that are not at hand.
 //
 // Every value is optional: devices, drivers, permissions and containers hide some. What a
 // failing call means is decided in one place, reaction.go.

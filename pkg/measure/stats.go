@@ -1,6 +1,7 @@
 // Package measure records and computes the figures of a measurement, without any
 // policy: recorders that workers write to, the samples of a window, averages and
-// percentiles as perf_analyzer computes them, and a running histogram for display.
+// percentiles as perf_analyzer computes them, their 95 % confidence intervals, where the
+// steady state begins, and a running histogram for display.
 package measure
 
 import (

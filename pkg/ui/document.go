@@ -9,8 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	g "maragu.dev/gomponents"
 	"maragu.dev/gomponents/html"
-
-	"triton/pkg/ui/webpage"
 )
 
 // Document is a table with lines of text below it, for a file.
@@ -88,12 +86,12 @@ var documentStyle string
 
 // WriteHTML writes a document as one page that needs no other file.
 func WriteHTML(w io.Writer, d Document) error {
-	return webpage.Write(w, webpage.Head{Title: d.Title, Style: documentStyle},
-		html.Main(webpage.Lines(
+	return WritePage(w, PageHead{Title: d.Title, Style: documentStyle},
+		html.Main(PageLines(
 			html.H1(g.Text(d.Title)),
-			g.Iff(len(d.Rows) > 0, func() g.Node { return webpage.Scroll("table", d.Title, d.table()) }),
+			g.Iff(len(d.Rows) > 0, func() g.Node { return PageScroll("table", d.Title, d.table()) }),
 			g.Iff(len(d.Notes) > 0, func() g.Node {
-				return html.Ul(webpage.Lines(g.Map(d.Notes, func(s string) g.Node { return html.Li(g.Text(s)) })...))
+				return html.Ul(PageLines(g.Map(d.Notes, func(s string) g.Node { return html.Li(g.Text(s)) })...))
 			}),
 		)))
 }
@@ -103,7 +101,7 @@ func (d Document) table() g.Node {
 	var heads g.Group
 	var rows []g.Node
 	for i, c := range d.Columns {
-		heads = append(heads, webpage.ColumnHead(right(i), g.Text(c.Title)))
+		heads = append(heads, PageColumnHead(right(i), g.Text(c.Title)))
 	}
 	for _, row := range d.Rows {
 		var cells []g.Node
@@ -112,5 +110,5 @@ func (d Document) table() g.Node {
 		}
 		rows = append(rows, html.Tr(cells...))
 	}
-	return webpage.Table(heads, rows)
+	return PageTable(heads, rows)
 }

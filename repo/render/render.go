@@ -13,11 +13,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"triton/pkg/hashorder"
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/onnxmodel/autofill"
+	"triton/pkg/tensor"
 	"triton/repo"
 )
 
@@ -197,7 +197,7 @@ func reported(values []onnxmodel.Value) []onnxmodel.Value {
 		names[i] = v.Name
 	}
 	list := make([]onnxmodel.Value, 0, len(values))
-	for _, i := range hashorder.Of(names) {
+	for _, i := range tensor.HashOrder(names) {
 		list = append(list, values[i])
 	}
 	return list

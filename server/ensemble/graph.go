@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"triton/pkg/hashorder"
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
 )
@@ -103,7 +102,7 @@ func outputOrder(c *inferencepb.ModelConfig) []int {
 	for _, out := range c.GetOutput() {
 		names = append(names, out.GetName())
 	}
-	return hashorder.Of(names)
+	return tensor.HashOrder(names)
 }
 
 // responseStep returns the number of the step that is the ensemble's response.

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/gzip" // registers itself
 
-	"triton/pkg/deflate" // registers itself
+	"triton/pkg/kserve/rpc" // registers itself
 	"triton/server/infer"
 	"triton/server/memory"
 )
@@ -17,7 +17,7 @@ import (
 // level, among those that the client accepts: low prefers gzip, medium and high prefer
 // deflate. Neither library compresses harder for a higher level.
 func (c Compression) algorithm(accepted []string) string {
-	all := [...]string{gzip.Name, deflate.Name}
+	all := [...]string{gzip.Name, rpc.Deflate}
 	if c < CompressMedium {
 		slices.Reverse(all[:])
 	}

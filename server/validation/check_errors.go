@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"triton/pkg/hashorder"
 	"triton/pkg/kserve"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/infer"
 )
@@ -51,7 +51,7 @@ func tableOrder(r *infer.Request) []int {
 	for i := range r.Inputs {
 		names[i] = r.Inputs[i].Name
 	}
-	return hashorder.Of(names)
+	return tensor.HashOrder(names)
 }
 
 // wrongCount lists the inputs of the request and the missing ones. If none is missing the

@@ -8,7 +8,7 @@ import (
 	g "maragu.dev/gomponents"
 	"maragu.dev/gomponents/html"
 
-	"triton/pkg/ui/webpage"
+	"triton/pkg/ui"
 )
 
 //go:embed page.css
@@ -16,7 +16,7 @@ var pageStyle string
 
 // WriteHTML writes a page that needs no other file: its policy allows none, and no scripts.
 func (p *Page) WriteHTML(w io.Writer) error {
-	head := webpage.Head{
+	head := ui.PageHead{
 		Title: p.Title, Policy: "default-src 'none'; style-src 'unsafe-inline'", Schemes: "light dark", Style: pageStyle + chartStyle,
 	}
 	if p.Subtitle != "" {
@@ -26,13 +26,13 @@ func (p *Page) WriteHTML(w io.Writer) error {
 	for i, b := range p.Blocks {
 		blocks = append(blocks, blockHTML(b, i))
 	}
-	return webpage.Write(w, head,
-		html.Header(webpage.Lines(
+	return ui.WritePage(w, head,
+		html.Header(ui.PageLines(
 			html.H1(g.Text(p.Title)),
 			g.If(p.Subtitle != "", html.P(html.Class("subtitle"), g.Text(p.Subtitle))),
 			g.If(p.Program != "", html.P(html.Class("program"), g.Text("Written by "+p.Program+"."))),
 		)),
-		html.Main(webpage.Lines(blocks...)))
+		html.Main(ui.PageLines(blocks...)))
 }
 
 // blockHTML returns the i-th block of a page.
@@ -45,7 +45,7 @@ func blockHTML(b Block, i int) g.Node {
 	case ChartText:
 		return html.P(g.Text(string(b)))
 	case List:
-		return html.Ul(webpage.Lines(g.Map(b, func(t Text) g.Node { return html.Li(textHTML(t)) })...))
+		return html.Ul(ui.PageLines(g.Map(b, func(t Text) g.Node { return html.Li(textHTML(t)) })...))
 	case Charts:
 		return chartsHTML(b, i)
 	case Table:
@@ -70,13 +70,13 @@ func chartsHTML(charts Charts, block int) g.Node {
 	}
 	var figures []g.Node
 	for i, f := range charts {
-		figures = append(figures, html.Figure(webpage.Lines(
+		figures = append(figures, html.Figure(ui.PageLines(
 			// The drawing escapes the names in it.
-			webpage.Scroll("scroll", f.Caption, g.Raw(inlineSVG(f.Chart, fmt.Sprintf("plot-%d-%d", block, i)))),
+			ui.PageScroll("scroll", f.Caption, g.Raw(inlineSVG(f.Chart, fmt.Sprintf("plot-%d-%d", block, i)))),
 			html.FigCaption(g.Text(f.Caption)),
 		)))
 	}
-	return html.Div(html.Class(class), webpage.Lines(figures...))
+	return html.Div(html.Class(class), ui.PageLines(figures...))
 }
 
 func tableHTML(t Table) g.Node {
@@ -84,14 +84,14 @@ func tableHTML(t Table) g.Node {
 	var heads g.Group
 	var rows []g.Node
 	for i, c := range t.Columns {
-		heads = append(heads, webpage.ColumnHead(number(i), g.Text(c.Title),
+		heads = append(heads, ui.PageColumnHead(number(i), g.Text(c.Title),
 			g.If(c.Own, html.Abbr(html.Title("not in reports of Model Analyzer"), g.Text("*")))))
 	}
 	for _, row := range t.Rows {
 		var cells []g.Node
 		for i, cell := range row {
 			if i == 0 {
-				cells = append(cells, webpage.RowHead(textHTML(cell)))
+				cells = append(cells, ui.PageRowHead(textHTML(cell)))
 			} else {
 				cells = append(cells, html.Td(number(i), textHTML(cell)))
 			}
@@ -99,5 +99,5 @@ func tableHTML(t Table) g.Node {
 		rows = append(rows, html.Tr(cells...))
 	}
 	caption := html.Caption(html.Span(g.Text(t.Caption)))
-	return webpage.Scroll("scroll", t.Caption, webpage.Table(heads, rows, caption))
+	return ui.PageScroll("scroll", t.Caption, ui.PageTable(heads, rows, caption))
 }

@@ -16,7 +16,6 @@ import (
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
-	"triton/pkg/gpu/catalog"
 	"triton/pkg/ui"
 )
 
@@ -129,9 +128,9 @@ func encodeJSON(w io.Writer, v any) error {
 
 // writeKnown lists the catalog.
 func writeKnown(w io.Writer, form string) error {
-	var all []catalog.Device
-	for _, name := range catalog.Names() {
-		d, err := catalog.Parse(name)
+	var all []gpu.AssumedDevice
+	for _, name := range gpu.KnownNames() {
+		d, err := gpu.Assume(name)
 		if err != nil {
 			return err
 		}
@@ -157,7 +156,7 @@ type knownDevice struct {
 	Profiles []gpu.Profile `json:"profiles,omitempty"`
 }
 
-func knownJSON(all []catalog.Device) []knownDevice {
+func knownJSON(all []gpu.AssumedDevice) []knownDevice {
 	out := make([]knownDevice, len(all))
 	for i, d := range all {
 		out[i] = knownDevice{d.Name, d.Total, d.Reserved, d.Profiles}

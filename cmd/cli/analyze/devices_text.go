@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"triton/pkg/gpu"
-	"triton/pkg/gpu/catalog"
 	"triton/pkg/ui"
 )
 
@@ -238,7 +237,7 @@ func (b *devicesPage) profiles(all []gpu.GPU) {
 	for _, g := range all {
 		list, source := g.MIG.Profiles, "driver"
 		if g.MIG.Supported && len(list) == 0 {
-			list, source = catalog.Profiles(g.Name, g.Reading.MemoryTotal.Value), "catalog"
+			list, source = gpu.KnownProfiles(g.Name, g.Reading.MemoryTotal.Value), "catalog"
 		}
 		if len(list) > 0 {
 			rows = append(rows, []string{strconv.Itoa(g.Index), source, profilesText(list)})

@@ -21,7 +21,6 @@ import (
 	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
-	"triton/pkg/gpu/catalog"
 )
 
 // fitArguments holds what the flags set.
@@ -69,7 +68,7 @@ Nothing is run: all counts are predictions. Those for another kind of GPU count
 	f.BoolVar(&a.strict, "strict", false, "exit with code 1 if a model fits on no device")
 	a.output.Bind(f, fitForms)
 	complete.Flags(cmd, map[string]complete.Func{
-		"assume-device": complete.Values(catalog.Names()...), "memory-headroom": complete.Nothing,
+		"assume-device": complete.Values(gpu.KnownNames()...), "memory-headroom": complete.Nothing,
 		"output": complete.Values(strings.Fields(output.Names(fitForms, " "))...),
 	})
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -149,7 +148,7 @@ type fitTarget struct {
 func findTargets(p process.Process, assumed []string) ([]fitTarget, error) {
 	var all []fitTarget
 	for _, text := range assumed {
-		d, err := catalog.Parse(text)
+		d, err := gpu.Assume(text)
 		if err != nil {
 			return nil, process.UsageError("--assume-device: %w", err)
 		}

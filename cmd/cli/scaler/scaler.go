@@ -1,5 +1,5 @@
-// Package scaler is the command scaler: an external scaler for KEDA over the metrics of all replicas
-// of a server.
+// Package scaler is the command scaler: an external scaler for KEDA. It reads the metrics of all replicas of a server, this
+// program or NVIDIA's, and tells how much work there is.
 package scaler
 
 import (
@@ -26,7 +26,6 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
-	"triton/pkg/scaler"
 	"triton/pkg/scrape"
 )
 
@@ -73,7 +72,7 @@ func NewCommand(p process.Process) *cobra.Command {
 server. A trigger of the type external or external-push names the scaler in
 scalerAddress and chooses with its metadata:
 
-  metric                 ` + strings.Join(scaler.Metrics(), ", ") + ` (default in-flight)
+  metric                 ` + strings.Join(metricNames(), ", ") + ` (default in-flight)
   targetValue            how much of it one replica shall have; required
   activationTargetValue  there is work above this value (default 0)
   modelName              the model; without it all
@@ -142,16 +141,16 @@ func (o *options) run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	get := scrape.Client(transport)
-	s := scaler.New(scaler.Options{
+	s := newScaler(reader{
 		Replicas: func(ctx context.Context) ([]string, error) {
-			return scaler.Resolve(ctx, net.DefaultResolver, o.replicas)
+			return resolve(ctx, net.DefaultResolver, o.replicas)
 		},
-		Read: func(ctx context.Context, address string) (*scaler.Reading, error) {
+		Read: func(ctx context.Context, address string) (*reading, error) {
 			page, err := scrape.Source{URL: address, Headers: headers, Client: get}.Read(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return scaler.NewReading(page, time.Now()), nil
+			return newReading(page, time.Now()), nil
 		},
 		Interval: o.interval, Timeout: o.timeout, Log: log,
 	})

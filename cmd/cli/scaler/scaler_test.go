@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"triton/cmd/cli/process"
-	"triton/pkg/scaler/externalscalerpb"
+	"triton/cmd/cli/scaler/externalscalerpb"
 	"triton/server"
 	"triton/server/servertest"
 )

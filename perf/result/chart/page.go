@@ -13,7 +13,7 @@ import (
 	g "maragu.dev/gomponents"
 	"maragu.dev/gomponents/html"
 
-	"triton/pkg/ui/webpage"
+	"triton/pkg/ui"
 )
 
 //go:embed uplot/uPlot.iife.min.js
@@ -60,21 +60,21 @@ func WriteHTML(w io.Writer, runs []Run, o Options) error {
 	for i := range runs {
 		views[i] = viewOf(&runs[i], u)
 	}
-	head := webpage.Head{
+	head := ui.PageHead{
 		Title: o.Title, Schemes: "light dark", Style: libraryStyle + pageStyle,
 		// Browsers run only the two scripts with these hashes. uPlot and the bars set styles.
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src " + hash(library) + " " + hash(pageScript),
 	}
-	return webpage.Write(w, head,
-		html.Header(webpage.Lines(
+	return ui.WritePage(w, head,
+		html.Header(ui.PageLines(
 			html.H1(g.Text(o.Title)),
 			html.P(g.Textf("Written by %s. Latencies are in %s.", words("triton perf report", o.Version), u.Long)),
 		)),
-		html.Main(webpage.Lines(
+		html.Main(ui.PageLines(
 			runsHTML(views),
 			g.Raw(chartsHTML),
 			html.NoScript(html.P(g.Text("The charts need JavaScript. The tables do not."))),
-			webpage.Lines(g.Map(views, runHTML)...),
+			ui.PageLines(g.Map(views, runHTML)...),
 		)),
 		html.Script(html.Type("application/json"), html.ID("data"), g.Raw(string(data))),
 		html.Script(g.Raw(library)),

@@ -7,7 +7,7 @@ import (
 	g "maragu.dev/gomponents"
 	"maragu.dev/gomponents/html"
 
-	"triton/pkg/ui/webpage"
+	"triton/pkg/ui"
 )
 
 // The script fills the charts and their controls.
@@ -19,22 +19,22 @@ func runsHTML(runs []runView) g.Node {
 	var rows []g.Node
 	for i := range runs {
 		r := &runs[i]
-		rows = append(rows, html.Tr(webpage.RowHead(g.Text(r.Name)),
-			webpage.Cells(r.Model, r.Measured, r.Program, r.Machine, r.Settings)))
+		rows = append(rows, html.Tr(ui.PageRowHead(g.Text(r.Name)),
+			ui.PageCells(r.Model, r.Measured, r.Program, r.Machine, r.Settings)))
 	}
-	return html.Section(webpage.Lines(
+	return html.Section(ui.PageLines(
 		html.H2(html.ID("runs"), g.Text("Runs")),
-		table("Runs", webpage.Heads("Run", "Model", "Measured", "By", "Client machine", "Settings"), rows),
+		table("Runs", ui.PageHeads("Run", "Model", "Measured", "By", "Client machine", "Settings"), rows),
 	))
 }
 
 func table(label string, heads g.Node, rows []g.Node) g.Node {
-	return webpage.Scroll("scroll", label, webpage.Table(heads, rows))
+	return ui.PageScroll("scroll", label, ui.PageTable(heads, rows))
 }
 
 func runHTML(r runView) g.Node {
 	if len(r.Levels) == 0 {
-		return html.Section(webpage.Lines(html.H2(g.Text(r.Name)), html.P(g.Text("No level was measured."))))
+		return html.Section(ui.PageLines(html.H2(g.Text(r.Name)), html.P(g.Text("No level was measured."))))
 	}
 	parts := []g.Node{html.H2(g.Text(r.Name)), html.H3(g.Text("Throughput and latency")), r.latencies()}
 	if r.HasServer {
@@ -43,23 +43,23 @@ func runHTML(r runView) g.Node {
 	if r.HasBatches {
 		parts = append(parts, html.H3(g.Text("Batch sizes that the server executed")), r.batches())
 	}
-	return html.Section(webpage.Lines(append(parts,
+	return html.Section(ui.PageLines(append(parts,
 		details("Latency over time: table", r.moments()),
 		details("Distribution of latencies: table", r.buckets()))...))
 }
 
 func details(summary string, content g.Node) g.Node {
-	return html.Details(webpage.Lines(html.Summary(g.Text(summary)), content))
+	return html.Details(ui.PageLines(html.Summary(g.Text(summary)), content))
 }
 
 // heads are the column heads of a table with a row for each level, or more.
 func (r *runView) heads(titles ...string) g.Node {
-	return webpage.Heads(append([]string{"Batch size", r.LoadName}, titles...)...)
+	return ui.PageHeads(append([]string{"Batch size", r.LoadName}, titles...)...)
 }
 
 // row begins with the batch size and the load of a level.
 func (l *levelView) row(cells ...g.Node) g.Node {
-	return html.Tr(append([]g.Node{html.Td(g.Text(l.Batch)), webpage.RowHead(g.Text(l.Load))}, cells...)...)
+	return html.Tr(append([]g.Node{html.Td(g.Text(l.Batch)), ui.PageRowHead(g.Text(l.Load))}, cells...)...)
 }
 
 // eachLevel returns the rows of all levels.
@@ -82,7 +82,7 @@ func (r *runView) latencies() g.Node {
 	heads := r.heads(append(r.percentileTitles("Inferences/s", "Requests", "Average"), "Note")...)
 	return table("Throughput and latency, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
 		cells := g.Group{
-			webpage.Cells(l.Throughput, strconv.Itoa(l.Requests), l.Avg),
+			ui.PageCells(l.Throughput, strconv.Itoa(l.Requests), l.Avg),
 			g.Map(l.Percentiles, percentileHTML),
 			html.Td(html.Class("text"), g.Text(l.Note)),
 		}
@@ -130,8 +130,8 @@ func (r *runView) batches() g.Node {
 	return table("Batch sizes that the server executed, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
 		return g.Map(l.Executed, func(e executedView) g.Node {
 			bar := html.Span(html.Class("bar"), html.Aria("hidden", "true"), html.I(html.Class("part0"), width(e.Percent)))
-			return l.row(webpage.Cells(strconv.FormatUint(e.Size, 10), strconv.FormatUint(e.Executions, 10)),
-				html.Td(html.Class("share"), bar, g.Text(" "+e.Percent+" %")), webpage.Cells(e.Compute))
+			return l.row(ui.PageCells(strconv.FormatUint(e.Size, 10), strconv.FormatUint(e.Executions, 10)),
+				html.Td(html.Class("share"), bar, g.Text(" "+e.Percent+" %")), ui.PageCells(e.Compute))
 		})
 	}))
 }
@@ -140,7 +140,7 @@ func (r *runView) moments() g.Node {
 	heads := r.heads(r.percentileTitles("From s", "For s", "Requests", "Average")...)
 	return table("Latency over time, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
 		return g.Map(l.Moments, func(m momentView) g.Node {
-			return l.row(webpage.Cells(m.Start, m.Duration, strconv.Itoa(m.Requests), m.Avg), webpage.Cells(m.Percentiles...))
+			return l.row(ui.PageCells(m.Start, m.Duration, strconv.Itoa(m.Requests), m.Avg), ui.PageCells(m.Percentiles...))
 		})
 	}))
 }
@@ -148,7 +148,7 @@ func (r *runView) moments() g.Node {
 func (r *runView) buckets() g.Node {
 	return table("Distribution of latencies, "+r.Name, r.heads("From", "To", "Requests"), r.eachLevel(func(l *levelView) []g.Node {
 		return g.Map(l.Buckets, func(b bucketView) g.Node {
-			return l.row(webpage.Cells(b.Low, b.High, strconv.FormatUint(b.Count, 10)))
+			return l.row(ui.PageCells(b.Low, b.High, strconv.FormatUint(b.Count, 10)))
 		})
 	}))
 }

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"triton/pkg/client/internal/wire"
-	_ "triton/pkg/deflate" // registers itself
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
+	_ "triton/pkg/kserve/rpc" // registers itself
 	"triton/pkg/tensor"
 )
 

@@ -6,15 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/kserve"
-	"triton/pkg/kserve/kservetest"
 	"triton/pkg/tensor"
+	"triton/pkg/tensor/tensortest"
 )
 
 // decode reads a request and checks afterwards that all memory came back.
 func decode(t testing.TB, body string, headerLen int, check func(*kserve.Request, error)) {
 	t.Helper()
 	pool := tensor.NewPool()
-	rs := kservetest.NewRegions(pool)
+	rs := tensortest.NewRegions(pool)
 	defer func() { require.Zero(t, pool.Outstanding()) }()
 	defer rs.Memory.Release()
 	d := Decoder{Pool: pool, Regions: rs}

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/kserve"
-	"triton/pkg/kserve/kservetest"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/pkg/tensor/tensortest"
 )
 
 func TestDecodeEverything(t *testing.T) {
@@ -194,7 +194,7 @@ func placedOutput(parameters string) string {
 func compareReadings(t testing.TB, text []byte) {
 	t.Helper()
 	pool := tensor.NewPool()
-	rs := kservetest.NewRegions(pool)
+	rs := tensortest.NewRegions(pool)
 	d := Decoder{Pool: pool, Regions: rs}
 	read := func(how func() bool) (*kserve.Request, bool) {
 		req := &kserve.Request{ModelName: "m"}

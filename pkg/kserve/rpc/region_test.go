@@ -7,9 +7,9 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
-	"triton/pkg/kserve/kservetest"
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/tensor"
+	"triton/pkg/tensor/tensortest"
 )
 
 func placed(offset, size int64) map[string]*inferencepb.InferParameter {
@@ -45,7 +45,7 @@ func placedSample() *inferencepb.ModelInferRequest {
 func TestDecodeRegions(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	rs := kservetest.NewRegions(pool)
+	rs := tensortest.NewRegions(pool)
 	m := &kserve.Request{}
 	r := &rpc.Request{Message: m, Regions: rs}
 	data := split(wire(t, placedSample()), 0)
@@ -74,7 +74,7 @@ func FuzzDecodeRegions(f *testing.F) {
 	f.Add(wire(f, paramSample()), uint16(0))
 	f.Fuzz(func(t *testing.T, b []byte, frame uint16) {
 		pool := tensor.NewPool()
-		rs := kservetest.NewRegions(pool)
+		rs := tensortest.NewRegions(pool)
 		m := &kserve.Request{}
 		r := &rpc.Request{Message: m, Regions: rs}
 		data := split(b, int(frame))

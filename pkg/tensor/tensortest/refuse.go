@@ -1,4 +1,4 @@
-// Package tensortest simulates a lack of memory, as an error file system simulates a
+// Package tensortest has a region of shared memory, and simulates a lack of memory, as an error file system simulates a
 // full disk. It is for tests only.
 package tensortest
 

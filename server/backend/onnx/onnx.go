@@ -18,11 +18,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"triton/pkg/hashorder"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/pkg/status"
+	"triton/pkg/tensor"
 	"triton/server/backend"
 )
 
@@ -109,7 +109,7 @@ func inHashOrder(values []onnxmodel.Value) []onnxmodel.Value {
 		names[i] = values[i].Name
 	}
 	out := make([]onnxmodel.Value, 0, len(values))
-	for _, i := range hashorder.Of(names) {
+	for _, i := range tensor.HashOrder(names) {
 		out = append(out, values[i])
 	}
 	return out

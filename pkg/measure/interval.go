@@ -1,14 +1,8 @@
-// Package confidence computes 95 % confidence intervals of a measurement whose values depend on
-// each other, and finds the beginning of its steady state. It knows nothing about what is measured.
-package confidence
+package measure
 
-import (
-	"math"
+import "math"
 
-	"triton/pkg/measure"
-)
-
-// The intervals use the method of batch means: the measurement is divided into
+// The 95 % confidence intervals of values that depend on each other use the method of batch means: the measurement is divided into
 // batches of equal time, whose figures are nearly independent although consecutive latencies are
 // not. 10 to 30 batches are enough (B. Schmeiser, Batch size effects in the analysis of
 // simulation output, Operations Research 30, 1982). Batches that still depend on each other are
@@ -28,9 +22,9 @@ type Batches struct {
 	counts   []float64 // requests
 }
 
-// Divide divides the samples that ended in [from, to] into batches. It returns batches without
+// DivideBatches divides the samples that ended in [from, to] into batches. It returns batches without
 // figures if there are fewer than 50 samples.
-func Divide(samples []measure.Sample, from, to int64) Batches {
+func DivideBatches(samples []Sample, from, to int64) Batches {
 	b := Batches{from: from, to: to}
 	n := mostBatches
 	switch {
@@ -46,31 +40,31 @@ func Divide(samples []measure.Sample, from, to int64) Batches {
 	return b
 }
 
-func (b *Batches) index(s *measure.Sample) int {
+func (b *Batches) index(s *Sample) int {
 	n := int64(len(b.counts))
 	share := float64(s.End-b.from) / float64(b.to-b.from)
 	return int(min(max(int64(share*float64(n)), 0), n-1))
 }
 
-// Error is the uncertainty of a figure.
-type Error struct {
+// Uncertainty is how far a measured figure may be off.
+type Uncertainty struct {
 	// Half is half the width of the 95 % confidence interval; +Inf if there are too few samples.
 	Half float64
 	// Batches is the number of batches that it is computed from.
 	Batches int
 }
 
-var unknown = Error{Half: math.Inf(1)}
+var unknown = Uncertainty{Half: math.Inf(1)}
 
 // Count returns the uncertainty of the number of samples.
-func (b *Batches) Count() Error {
+func (b *Batches) Count() Uncertainty {
 	e := meanError(b.counts)
 	e.Half *= float64(len(b.counts))
 	return e
 }
 
 // Mean returns the uncertainty of the mean of value over the samples that were divided.
-func (b *Batches) Mean(samples []measure.Sample, value func(*measure.Sample) float64) Error {
+func (b *Batches) Mean(samples []Sample, value func(*Sample) float64) Uncertainty {
 	if len(b.counts) == 0 {
 		return unknown
 	}
@@ -93,7 +87,7 @@ func (b *Batches) Mean(samples []measure.Sample, value func(*measure.Sample) flo
 }
 
 // meanError returns the uncertainty of the mean of batches.
-func meanError(batches []float64) Error {
+func meanError(batches []float64) Uncertainty {
 	for _, joined := range []int{1, 2, 3} {
 		n := len(batches) / joined
 		if n < leastBatches {
@@ -107,7 +101,7 @@ func meanError(batches []float64) Error {
 		}
 		r = min(max(r, 0), 0.9)
 		variance := deviation2(joint) / float64(n) * (1 + r) / (1 - r)
-		return Error{Half: student(n-1) * math.Sqrt(variance) / float64(joined), Batches: n}
+		return Uncertainty{Half: student(n-1) * math.Sqrt(variance) / float64(joined), Batches: n}
 	}
 	return unknown
 }

@@ -1,4 +1,4 @@
-package webpage_test
+package ui_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	g "maragu.dev/gomponents"
 	"maragu.dev/gomponents/html"
 
-	"triton/pkg/ui/webpage"
+	"triton/pkg/ui"
 )
 
 const page = `<!DOCTYPE html>
@@ -43,10 +43,10 @@ td > i { margin: 0 }
 // TestWrite: text from outside is escaped everywhere, styles are not.
 func TestWrite(t *testing.T) {
 	var out strings.Builder
-	head := webpage.Head{Title: "a <b> & c", Policy: "default-src 'none'", Schemes: "light dark", Style: "td > i { margin: 0 }\n"}
-	rows := []g.Node{html.Tr(webpage.RowHead(g.Text("1")), webpage.Cells("<script>"))}
-	require.NoError(t, webpage.Write(&out, head,
+	head := ui.PageHead{Title: "a <b> & c", Policy: "default-src 'none'", Schemes: "light dark", Style: "td > i { margin: 0 }\n"}
+	rows := []g.Node{html.Tr(ui.PageRowHead(g.Text("1")), ui.PageCells("<script>"))}
+	require.NoError(t, ui.WritePage(&out, head,
 		html.H1(g.Text("one")), nil,
-		webpage.Scroll("wide", `"x"`, webpage.Table(webpage.Heads("first", "second"), rows, html.Caption(g.Text("x"))))))
+		ui.PageScroll("wide", `"x"`, ui.PageTable(ui.PageHeads("first", "second"), rows, html.Caption(g.Text("x"))))))
 	require.Equal(t, page, out.String())
 }

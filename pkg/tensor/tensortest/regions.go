@@ -1,12 +1,11 @@
-// Package kservetest has what the tests of both codecs share. It is for tests only.
-package kservetest
+package tensortest
 
 import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
-// Regions has one region of shared memory, "r", whose bytes are 0 to 39.
+// Regions is the shared memory of a server with one region of shared memory, "r", whose bytes are 0 to 39.
 type Regions struct{ Memory *tensor.Buffer }
 
 // NewRegions takes the memory of the region from a pool. The caller releases it.

@@ -1,4 +1,4 @@
-package confidence
+package measure
 
 import "math"
 

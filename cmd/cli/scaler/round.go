@@ -11,31 +11,31 @@ import (
 const maxParallel = 64
 
 // replica is what one replica said in the latest round and before it.
-type replica struct {
-	before, now *Reading // now is nil if it did not answer
+type replicaState struct {
+	before, now *reading // now is nil if it did not answer
 	err         error
 }
 
 // round is one reading of all replicas. It does not change.
 type round struct {
-	replicas map[string]*replica
+	replicas map[string]*replicaState
 	failed   error // the replicas are not known
 }
 
 // read reads all replicas at the same time.
-func (o *Options) read(ctx context.Context, before *round) *round {
+func (o *reader) read(ctx context.Context, before *round) *round {
 	addresses, err := o.find(ctx)
 	if err != nil {
 		return &round{failed: fmt.Errorf("find the replicas: %w", err)}
 	}
-	r := &round{replicas: map[string]*replica{}}
+	r := &round{replicas: map[string]*replicaState{}}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, maxParallel)
 	for _, address := range addresses {
 		if r.replicas[address] != nil {
 			continue
 		}
-		p := &replica{}
+		p := &replicaState{}
 		r.replicas[address] = p
 		if before != nil {
 			if e := before.replicas[address]; e != nil {
@@ -52,7 +52,7 @@ func (o *Options) read(ctx context.Context, before *round) *round {
 	return r
 }
 
-func (o *Options) find(ctx context.Context) ([]string, error) {
+func (o *reader) find(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	return o.Replicas(ctx)
@@ -60,7 +60,7 @@ func (o *Options) find(ctx context.Context) ([]string, error) {
 
 // readOne reads one replica. Its time starts when its turn comes, so that many silent replicas do not take the
 // time of those behind them.
-func (o *Options) readOne(ctx context.Context, address string) (*Reading, error) {
+func (o *reader) readOne(ctx context.Context, address string) (*reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	return o.Read(ctx, address)
@@ -87,7 +87,7 @@ func (r *round) err() error {
 
 // overAll adds a value of the replicas that answer. Those that do not answer count as the mean of the
 // others, so that neither a dead replica nor its return changes the number of replicas.
-func (r *round) overAll(value func(p *replica) (float64, bool)) (float64, error) {
+func (r *round) overAll(value func(p *replicaState) (float64, bool)) (float64, error) {
 	if len(r.replicas) == 0 {
 		return 0, nil
 	}
@@ -107,15 +107,15 @@ func (r *round) overAll(value func(p *replica) (float64, bool)) (float64, error)
 	return sum * float64(len(r.replicas)) / float64(known), nil
 }
 
-func (r *round) sum(t *trigger, of func(c *Counts) float64) (float64, error) {
-	return r.overAll(func(p *replica) (v float64, _ bool) {
-		p.now.each(t, func(_ string, c *Counts) { v += of(c) })
+func (r *round) sum(t *trigger, of func(c *counts) float64) (float64, error) {
+	return r.overAll(func(p *replicaState) (v float64, _ bool) {
+		p.now.each(t, func(_ string, c *counts) { v += of(c) })
 		return v, true
 	})
 }
 
 func (r *round) waiting() (float64, error) {
-	return r.overAll(func(p *replica) (float64, bool) { return p.now.Waiting, true })
+	return r.overAll(func(p *replicaState) (float64, bool) { return p.now.Waiting, true })
 }
 
 func (r *round) inFlight(t *trigger) (float64, error) {
@@ -124,12 +124,12 @@ func (r *round) inFlight(t *trigger) (float64, error) {
 			return 0, errors.New("the server does not count requests in flight: use the metric pending")
 		}
 	}
-	return r.sum(t, func(c *Counts) float64 { return c.InFlight })
+	return r.sum(t, func(c *counts) float64 { return c.InFlight })
 }
 
 // rate returns the requests per second.
 func (r *round) rate(t *trigger) (float64, error) {
-	return r.overAll(func(p *replica) (float64, bool) {
+	return r.overAll(func(p *replicaState) (float64, bool) {
 		if p.before == nil || !p.now.at.After(p.before.at) {
 			return 0, false
 		}

@@ -1,37 +1,33 @@
-// Package catalog is what is known of NVIDIA GPUs that are not at hand: their memory and the
-// MIG instances that they can be divided into. Where the GPU is at hand, what its driver
-// says is better.
-package catalog
+package gpu
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"triton/pkg/gpu"
 )
 
 const mib = 1 << 20
 
-// entry is a kind of GPU. Memory is in MiB, as NVML reports it.
-type entry struct {
+// knownGPU is what is known of an NVIDIA GPU that is not at hand: its memory and the MIG instances that it can be divided
+// into. Where the GPU is at hand, what its driver says is better. Memory is in MiB, as NVML reports it.
+type knownGPU struct {
 	name     string
 	total    uint64
 	reserved uint64 // of the driver; not less than what was seen
-	profiles []gpu.Profile
+	profiles []Profile
 }
 
 // profile returns a MIG profile with memory in MiB.
-func profile(name string, id, slices, instances, multiprocessors int, memory uint64) gpu.Profile {
-	return gpu.Profile{Name: name, ID: id, Slices: slices, Instances: instances, Multiprocessors: multiprocessors, Memory: memory * mib}
+func profile(name string, id, slices, instances, multiprocessors int, memory uint64) Profile {
+	return Profile{Name: name, ID: id, Slices: slices, Instances: instances, Multiprocessors: multiprocessors, Memory: memory * mib}
 }
 
 // seven returns the profiles of GPUs with seven slices: memory in MiB of one, two, four and
 // eight eighths, and multiprocessors of a slice.
-func seven(one, two, four, eight uint64, multiprocessors int, names ...string) []gpu.Profile {
+func seven(one, two, four, eight uint64, multiprocessors int, names ...string) []Profile {
 	m := multiprocessors
-	return []gpu.Profile{
+	return []Profile{
 		profile("1g."+names[0], 19, 1, 7, m, one),
 		profile("1g."+names[0]+"+me", 20, 1, 1, m, one),
 		profile("1g."+names[1], 15, 1, 4, m, two),
@@ -42,9 +38,9 @@ func seven(one, two, four, eight uint64, multiprocessors int, names ...string) [
 	}
 }
 
-var entries = []entry{
+var knownGPUs = []knownGPU{
 	{"a10-24gb", 23028, 512, nil},
-	{"a30-24gb", 24576, 600, []gpu.Profile{
+	{"a30-24gb", 24576, 600, []Profile{
 		profile("1g.6gb", 14, 1, 4, 14, 5836), profile("1g.6gb+me", 21, 1, 1, 14, 5836),
 		profile("2g.12gb", 5, 2, 2, 28, 11672), profile("4g.24gb", 0, 4, 1, 56, 23344),
 	}},
@@ -61,58 +57,58 @@ var entries = []entry{
 	{"v100-32gb", 32768, 400, nil},
 }
 
-// Names returns the names of the known GPUs.
-func Names() []string {
-	all := make([]string, len(entries))
-	for i, e := range entries {
+// KnownNames returns the names of the known GPUs.
+func KnownNames() []string {
+	all := make([]string, len(knownGPUs))
+	for i, e := range knownGPUs {
 		all[i] = e.name
 	}
 	return all
 }
 
-// Device is an assumed GPU or MIG instance.
-type Device struct {
+// AssumedDevice is an assumed GPU or MIG instance.
+type AssumedDevice struct {
 	Name string
 	// Total and Reserved are bytes. The reserve of a MIG instance is an allowance, because
 	// what a profile says is a little more than what an instance has.
 	Total, Reserved uint64
 	// Profile is the kind of MIG instance; its name is empty for a whole GPU.
-	Profile gpu.Profile
-	// Profiles are what a whole GPU can be divided into.
-	Profiles []gpu.Profile
+	Profile Profile
+	// KnownProfiles are what a whole GPU can be divided into.
+	Profiles []Profile
 }
 
 // Usable returns the memory that processes can have.
-func (d Device) Usable() uint64 { return d.Total - min(d.Reserved, d.Total) }
+func (d AssumedDevice) Usable() uint64 { return d.Total - min(d.Reserved, d.Total) }
 
 // allowance is the part of the memory of a profile that is not counted on.
 const allowance = 64 * mib
 
-// Parse returns the device that a text describes: a GPU of the catalog (a100-40gb), a MIG
+// Assume returns the device that a text describes: a GPU of the catalog (a100-40gb), a MIG
 // instance of one (h100-80gb:1g.10gb), or memory (total=40GiB,reserved=600MiB). The memory may
 // be left out of a name where there is only one size (t4).
-func Parse(text string) (Device, error) {
+func Assume(text string) (AssumedDevice, error) {
 	if strings.Contains(text, "=") {
 		return parseMemory(text)
 	}
 	name, mig, divided := strings.Cut(strings.ToLower(text), ":")
-	e, err := find(name)
+	e, err := findKnown(name)
 	if err != nil {
-		return Device{}, err
+		return AssumedDevice{}, err
 	}
-	d := Device{Name: e.name, Total: e.total * mib, Reserved: e.reserved * mib, Profiles: e.profiles}
+	d := AssumedDevice{Name: e.name, Total: e.total * mib, Reserved: e.reserved * mib, Profiles: e.profiles}
 	if !divided {
 		return d, nil
 	}
-	i := slices.IndexFunc(e.profiles, func(p gpu.Profile) bool { return p.Name == mig })
+	i := slices.IndexFunc(e.profiles, func(p Profile) bool { return p.Name == mig })
 	if i < 0 {
-		return Device{}, fmt.Errorf("%s cannot be divided into %q: %s", e.name, mig, choices(e.profiles))
+		return AssumedDevice{}, fmt.Errorf("%s cannot be divided into %q: %s", e.name, mig, choices(e.profiles))
 	}
 	p := e.profiles[i]
-	return Device{Name: e.name + ":" + p.Name, Total: p.Memory, Reserved: allowance, Profile: p}, nil
+	return AssumedDevice{Name: e.name + ":" + p.Name, Total: p.Memory, Reserved: allowance, Profile: p}, nil
 }
 
-func choices(all []gpu.Profile) string {
+func choices(all []Profile) string {
 	if len(all) == 0 {
 		return "it has no MIG"
 	}
@@ -124,9 +120,9 @@ func choices(all []gpu.Profile) string {
 }
 
 // find returns the entry with a name, or the only one with that name and any size.
-func find(name string) (entry, error) {
-	var matches []entry
-	for _, e := range entries {
+func findKnown(name string) (knownGPU, error) {
+	var matches []knownGPU
+	for _, e := range knownGPUs {
 		short, _, _ := strings.Cut(e.name, "-")
 		if e.name == name {
 			return e, nil
@@ -139,37 +135,37 @@ func find(name string) (entry, error) {
 	case 1:
 		return matches[0], nil
 	case 0:
-		return entry{}, fmt.Errorf("GPU %q is not known: use one of %s, or total=SIZE,reserved=SIZE", name, strings.Join(Names(), ", "))
+		return knownGPU{}, fmt.Errorf("GPU %q is not known: use one of %s, or total=SIZE,reserved=SIZE", name, strings.Join(KnownNames(), ", "))
 	}
 	sizes := make([]string, len(matches))
 	for i, e := range matches {
 		sizes[i] = e.name
 	}
-	return entry{}, fmt.Errorf("GPU %q comes in several sizes: use one of %s", name, strings.Join(sizes, ", "))
+	return knownGPU{}, fmt.Errorf("GPU %q comes in several sizes: use one of %s", name, strings.Join(sizes, ", "))
 }
 
-func parseMemory(text string) (Device, error) {
-	d := Device{Name: text}
+func parseMemory(text string) (AssumedDevice, error) {
+	d := AssumedDevice{Name: text}
 	seen := map[string]bool{}
 	for field := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(field), "=")
-		bytes, err := size(value)
+		bytes, err := parseSize(value)
 		switch {
 		case err != nil:
-			return Device{}, fmt.Errorf("%s of %q: %w", key, text, err)
+			return AssumedDevice{}, fmt.Errorf("%s of %q: %w", key, text, err)
 		case seen[key]:
-			return Device{}, fmt.Errorf("%q has %s twice", text, key)
+			return AssumedDevice{}, fmt.Errorf("%q has %s twice", text, key)
 		case key == "total":
 			d.Total = bytes
 		case key == "reserved":
 			d.Reserved = bytes
 		default:
-			return Device{}, fmt.Errorf("%q: unknown field %q: use total and reserved", text, key)
+			return AssumedDevice{}, fmt.Errorf("%q: unknown field %q: use total and reserved", text, key)
 		}
 		seen[key] = true
 	}
 	if d.Total == 0 || d.Reserved >= d.Total {
-		return Device{}, fmt.Errorf("%q: total must be given and be more than reserved", text)
+		return AssumedDevice{}, fmt.Errorf("%q: total must be given and be more than reserved", text)
 	}
 	return d, nil
 }
@@ -191,7 +187,7 @@ var units = []struct {
 }
 
 // size reads a number of bytes with a unit, such as 40GiB.
-func size(text string) (uint64, error) {
+func parseSize(text string) (uint64, error) {
 	lower := strings.ToLower(strings.TrimSpace(text))
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(lower, u.suffix)
@@ -207,12 +203,12 @@ func size(text string) (uint64, error) {
 	return 0, fmt.Errorf("%q is not a size such as 40GiB or 600MiB", text)
 }
 
-// Profiles returns what a GPU can be divided into, by its name in NVML and its memory; nil if
+// KnownProfiles returns what a GPU can be divided into, by its name in NVML and its memory; nil if
 // the GPU is not known. It is for drivers that do not say so themselves.
-func Profiles(name string, total uint64) []gpu.Profile {
+func KnownProfiles(name string, total uint64) []Profile {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' })
 	best, distance := -1, uint64(0)
-	for i, e := range entries {
+	for i, e := range knownGPUs {
 		short, _, _ := strings.Cut(e.name, "-")
 		if len(e.profiles) == 0 || !slices.Contains(words, short) {
 			continue
@@ -222,10 +218,10 @@ func Profiles(name string, total uint64) []gpu.Profile {
 		}
 	}
 	// The sizes of one kind are far apart, the same size of two makes is not.
-	if best < 0 || distance > entries[best].total*mib/8 {
+	if best < 0 || distance > knownGPUs[best].total*mib/8 {
 		return nil
 	}
-	return entries[best].profiles
+	return knownGPUs[best].profiles
 }
 
 func apart(a, b uint64) uint64 {

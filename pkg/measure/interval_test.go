@@ -1,4 +1,4 @@
-package confidence_test
+package measure_test
 
 import (
 	"math"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/measure"
-	"triton/pkg/measure/confidence"
 )
 
 // law is a server whose results are known. Times are in seconds.
@@ -123,7 +122,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			percentiles := map[string]float64{"p60": 60, "p90": 90, "p95": 95, "p99": 99}
 			for seed := range uint64(runs) {
 				samples := l.run(rand.New(rand.NewPCG(seed, 7)), length)
-				batches := confidence.Divide(samples, 0, length*second)
+				batches := measure.DivideBatches(samples, 0, length*second)
 				n := float64(len(samples))
 				if math.Abs(n-l.rate*length) <= batches.Count().Half {
 					hits["rate"]++
@@ -145,7 +144,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 						}
 						return 0
 					})
-					low, high := confidence.QuantileRanks(p, len(sorted), max(share.Half, confidence.IndependentHalf(p, len(sorted))))
+					low, high := measure.QuantileRanks(p, len(sorted), max(share.Half, measure.IndependentHalf(p, len(sorted))))
 					truth := int64(quantile(l.share, p) * second)
 					if (low < 0 || sorted[low] <= truth) && (high >= len(sorted) || truth <= sorted[high]) {
 						hits[name]++
@@ -175,7 +174,7 @@ func TestWidthOfIndependentValues(t *testing.T) {
 		for i := range samples {
 			samples[i] = measure.Sample{End: int64(i), Latency: int64(1000 * rng.ExpFloat64())}
 		}
-		batches := confidence.Divide(samples, 0, n)
+		batches := measure.DivideBatches(samples, 0, n)
 		e := batches.Mean(samples, func(s *measure.Sample) float64 { return float64(s.Latency) })
 		ratio += e.Half / (1.96 * 1000 / math.Sqrt(n)) / runs
 	}
@@ -194,7 +193,7 @@ func TestDependenceWidensTheInterval(t *testing.T) {
 				samples[i].Latency = samples[i-1].Latency
 			}
 		}
-		batches := confidence.Divide(samples, 0, int64(len(samples)))
+		batches := measure.DivideBatches(samples, 0, int64(len(samples)))
 		return batches.Mean(samples, func(s *measure.Sample) float64 { return float64(s.Latency) }).Half
 	}
 	require.InEpsilon(t, math.Sqrt(500), half(500)/half(1), 0.5)
@@ -207,7 +206,7 @@ func TestTooFewSamplesForAnInterval(t *testing.T) {
 		for i := range samples {
 			samples[i].End = int64(i)
 		}
-		b := confidence.Divide(samples, 0, int64(n))
+		b := measure.DivideBatches(samples, 0, int64(n))
 		require.Equal(t, batches, b.Count().Batches, n)
 		require.Equal(t, batches == 0, math.IsInf(b.Mean(samples, func(*measure.Sample) float64 { return 1 }).Half, 1), n)
 		require.Equal(t, batches == 0, math.IsInf(b.Count().Half, 1) || math.IsNaN(b.Count().Half), n)
@@ -222,14 +221,14 @@ func TestQuantileRanks(t *testing.T) {
 		half      float64
 		low, high int
 	}{
-		{50, 100, confidence.IndependentHalf(50, 100), 39, 60},
+		{50, 100, measure.IndependentHalf(50, 100), 39, 60},
 		{50, 100, 0.2, 29, 70},
-		{99, 100, confidence.IndependentHalf(99, 100), 96, 100}, // no upper end
-		{99, 1000, confidence.IndependentHalf(99, 1000), 982, 997},
+		{99, 100, measure.IndependentHalf(99, 100), 96, 100}, // no upper end
+		{99, 1000, measure.IndependentHalf(99, 1000), 982, 997},
 		{50, 100, 0.7, -1, 100}, // no end
 		{50, 9, math.Inf(1), -1, 9},
 	} {
-		low, high := confidence.QuantileRanks(c.p, c.n, c.half)
+		low, high := measure.QuantileRanks(c.p, c.n, c.half)
 		require.Equal(t, []int{c.low, c.high}, []int{low, high}, "%v", c)
 	}
 }
@@ -244,17 +243,17 @@ func TestSteady(t *testing.T) {
 		}
 		return all
 	}
-	skip, ok := confidence.Steady(noise(200, 100))
+	skip, ok := measure.Steady(noise(200, 100))
 	require.True(t, ok)
 	require.LessOrEqual(t, skip, 50, "nothing much to remove")
-	skip, ok = confidence.Steady(append(noise(40, 60), noise(160, 100)...))
+	skip, ok = measure.Steady(append(noise(40, 60), noise(160, 100)...))
 	require.True(t, ok)
 	require.GreaterOrEqual(t, skip, 40)
-	_, ok = confidence.Steady(append(noise(140, 60), noise(60, 100)...))
+	_, ok = measure.Steady(append(noise(140, 60), noise(60, 100)...))
 	require.False(t, ok, "steady in the last third only")
-	skip, ok = confidence.Steady(noise(49, 1))
+	skip, ok = measure.Steady(noise(49, 1))
 	require.True(t, ok)
 	require.Zero(t, skip, "too short for the rule")
-	skip, _ = confidence.Steady(make([]float64, 100))
+	skip, _ = measure.Steady(make([]float64, 100))
 	require.Zero(t, skip, "constant")
 }

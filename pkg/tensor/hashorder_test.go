@@ -1,4 +1,4 @@
-package hashorder_test
+package tensor_test
 
 import (
 	"crypto/md5" //nolint:gosec // a short form of long expected lists
@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/hashorder"
+	"triton/pkg/tensor"
 )
 
-// TestOf compares with what a program of GCC's C++ library printed after it had
+// TestHashOrder compares with what a program of GCC's C++ library printed after it had
 // put these names into a std::unordered_map.
-func TestOf(t *testing.T) {
+func TestHashOrder(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
 		3:    "2,1,0,",
@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 			names[i] = "name_" + strconv.Itoa(i*7919)
 		}
 		var b strings.Builder
-		for _, i := range hashorder.Of(names) {
+		for _, i := range tensor.HashOrder(names) {
 			fmt.Fprintf(&b, "%d,", i)
 		}
 		got := b.String()
@@ -40,19 +40,19 @@ func TestOf(t *testing.T) {
 		}
 		require.Equal(t, want, got, n)
 	}
-	require.Empty(t, hashorder.Of(nil))
+	require.Empty(t, tensor.HashOrder(nil))
 }
 
-// TestMany: the names of a request are a client's, who may send very many. Were
+// TestHashOrderOfManyNames: the names of a request are a client's, who may send very many. Were
 // the work quadratic this test would not end.
-func TestMany(t *testing.T) {
+func TestHashOrderOfManyNames(t *testing.T) {
 	t.Parallel()
 	names := make([]string, 1<<20)
 	for i := range names {
 		names[i] = "name_" + strconv.Itoa(i)
 	}
 	seen := make([]bool, len(names))
-	for _, i := range hashorder.Of(names) {
+	for _, i := range tensor.HashOrder(names) {
 		require.False(t, seen[i])
 		seen[i] = true
 	}

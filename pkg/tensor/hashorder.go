@@ -1,20 +1,17 @@
-// Package hashorder computes the order in which Triton iterates over named things in a
-// hash table, such as the inputs of a request or of an ONNX model. Clients see that
-// order: a completed configuration lists inputs and outputs in it, and the server reports
-// the first of several wrong inputs in it. The package is not a hash table.
-package hashorder
+package tensor
 
 import (
 	"encoding/binary"
 	"slices"
 )
 
-// Of returns the iteration order of a table into which names were inserted one after
-// the other, as indices into names. Names must differ. For a few names it is usually the
-// reverse of the insertion order.
-func Of(names []string) []int {
-	t := table{hashes: make([]uint64, 1, len(names)+1), next: make([]int32, 1, len(names)+1)}
-	t.resize(sizes[0])
+// HashOrder returns the order in which Triton iterates over named tensors in a hash table, such as the inputs of a request
+// or of an ONNX model, as indices into names, which were inserted one after the other. Names must differ. For a few names
+// it is usually the reverse of the insertion order. Clients see it: a completed configuration lists inputs and outputs in
+// it, and the server reports the first of several wrong inputs in it.
+func HashOrder(names []string) []int {
+	t := hashTable{hashes: make([]uint64, 1, len(names)+1), next: make([]int32, 1, len(names)+1)}
+	t.resize(bucketCounts[0])
 	for _, name := range names {
 		if len(t.hashes) > len(t.before) {
 			t.grow()
@@ -29,22 +26,22 @@ func Of(names []string) []int {
 	return order
 }
 
-// table models the C++ library's hash table: one list of all entries, with those of a
+// hashTable models the C++ library's hash table: one list of all entries, with those of a
 // bucket adjacent. Entries are numbered from 1; entry 0 is before the first.
-type table struct {
+type hashTable struct {
 	hashes []uint64
 	next   []int32 // the following entry; 0 at the end
-	before []int32 // of each bucket: the entry before its first, none when empty
+	before []int32 // of each bucket: the entry before its first, noEntry when empty
 }
 
-const none = -1
+const noEntry = -1
 
-func (t *table) bucket(entry int32) int { return int(t.hashes[entry] % uint64(len(t.before))) }
+func (t *hashTable) bucket(entry int32) int { return int(t.hashes[entry] % uint64(len(t.before))) }
 
 // insert puts an entry first in its bucket. A new bucket comes first in the list.
-func (t *table) insert(entry int32) {
+func (t *hashTable) insert(entry int32) {
 	b := t.bucket(entry)
-	if at := t.before[b]; at != none {
+	if at := t.before[b]; at != noEntry {
 		t.next[entry], t.next[at] = t.next[at], entry
 		return
 	}
@@ -56,21 +53,21 @@ func (t *table) insert(entry int32) {
 	t.before[b] = 0
 }
 
-func (t *table) resize(buckets int) {
+func (t *hashTable) resize(buckets int) {
 	t.before = make([]int32, buckets)
 	for b := range t.before {
-		t.before[b] = none
+		t.before[b] = noEntry
 	}
 }
 
-// sizes are the library's numbers of buckets, each the first prime of its table
+// bucketCounts are the library's numbers of buckets, each the first prime of its table
 // that is at least twice the one before.
-var sizes = [...]int{13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043}
+var bucketCounts = [...]int{13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043}
 
-func (t *table) grow() {
+func (t *hashTable) grow() {
 	buckets := 2*len(t.before) + 1
-	if i := slices.Index(sizes[:], len(t.before)); i >= 0 && i+1 < len(sizes) {
-		buckets = sizes[i+1]
+	if i := slices.Index(bucketCounts[:], len(t.before)); i >= 0 && i+1 < len(bucketCounts) {
+		buckets = bucketCounts[i+1]
 	}
 	t.resize(buckets)
 	entry := t.next[0]

@@ -1,4 +1,4 @@
-package catalog
+package gpu
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		"reserved=1048576, total=2097152": {"reserved=1048576, total=2097152", 2, 1, 0},
 		"total=0.5gib":                    {"total=0.5gib", 512, 0, 0},
 	} {
-		d, err := Parse(text)
+		d, err := Assume(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want.name, d.Name)
 		require.Equal(t, want.total*mib, d.Total, text)
@@ -49,7 +49,7 @@ func TestParseErrors(t *testing.T) {
 		"total=NaN":                  "is not a size",
 		"total=1e300GiB,reserved=1B": "is not a size",
 	} {
-		_, err := Parse(text)
+		_, err := Assume(text)
 		require.ErrorContains(t, err, want, text)
 	}
 }
@@ -70,7 +70,7 @@ func TestProfiles(t *testing.T) {
 		"Tesla T4":               {15360, ""},
 		"NVIDIA GeForce RTX 500": {40960, ""},
 	} {
-		all := Profiles(name, test.total*mib)
+		all := KnownProfiles(name, test.total*mib)
 		if test.want == "" {
 			require.Empty(t, all, name)
 			continue
@@ -83,7 +83,7 @@ func TestProfiles(t *testing.T) {
 // slice more never has less.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	for _, e := range entries {
+	for _, e := range knownGPUs {
 		require.Less(t, e.reserved*20, e.total, e.name)
 		for i, p := range e.profiles {
 			require.LessOrEqual(t, p.Memory, e.total*mib*101/100, p.Name)
@@ -99,7 +99,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("a100-40gb:1g.5gb")
 	f.Add("total=40GiB,reserved=600MiB")
 	f.Fuzz(func(t *testing.T, text string) {
-		if d, err := Parse(text); err == nil && d.Usable() == 0 {
+		if d, err := Assume(text); err == nil && d.Usable() == 0 {
 			t.Fatalf("%q has no memory", text)
 		}
 	})

@@ -1,6 +1,4 @@
-// Package deflate registers the compression "deflate" with gRPC, which has only gzip. Clients
-// and servers that import it can use it.
-package deflate
+package rpc
 
 import (
 	"compress/zlib"
@@ -10,8 +8,8 @@ import (
 	"google.golang.org/grpc/encoding"
 )
 
-// Name is the name of the compression in gRPC's headers.
-const Name = "deflate"
+// Deflate is the name in gRPC's headers of a compression that this package adds to gRPC's gzip.
+const Deflate = "deflate"
 
 // gRPC keeps compressors in a registry of the process, which may change only
 // while the program starts.
@@ -23,7 +21,7 @@ var _ = func() bool {
 // compressor makes zlib streams.
 type compressor struct{ writers, readers sync.Pool }
 
-func (*compressor) Name() string { return Name }
+func (*compressor) Name() string { return Deflate }
 
 type deflater struct {
 	*zlib.Writer

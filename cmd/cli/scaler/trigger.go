@@ -22,7 +22,7 @@ type trigger struct {
 // metrics are the values that a trigger can ask for.
 var metrics = map[string]func(t *trigger, r *round) (float64, error){
 	"pending": func(t *trigger, r *round) (float64, error) {
-		return r.sum(t, func(c *Counts) float64 { return c.Pending })
+		return r.sum(t, func(c *counts) float64 { return c.Pending })
 	},
 	"in-flight":   func(t *trigger, r *round) (float64, error) { return r.inFlight(t) },
 	"requests":    func(t *trigger, r *round) (float64, error) { return r.rate(t) },
@@ -30,8 +30,8 @@ var metrics = map[string]func(t *trigger, r *round) (float64, error){
 	"waiting":     func(_ *trigger, r *round) (float64, error) { return r.waiting() },
 }
 
-// Metrics returns the values of the metadata "metric".
-func Metrics() []string { return slices.Sorted(maps.Keys(metrics)) }
+// metricNames returns the values of the metadata "metric".
+func metricNames() []string { return slices.Sorted(maps.Keys(metrics)) }
 
 // parse reads the metadata of a trigger. KEDA adds keys of its own, such as scalerAddress.
 func parse(metadata map[string]string) (*trigger, error) {
@@ -40,7 +40,7 @@ func parse(metadata map[string]string) (*trigger, error) {
 		t.metric = m
 	}
 	if metrics[t.metric] == nil {
-		return nil, fmt.Errorf("metadata metric: %q is unknown, use one of %s", t.metric, strings.Join(Metrics(), ", "))
+		return nil, fmt.Errorf("metadata metric: %q is unknown, use one of %s", t.metric, strings.Join(metricNames(), ", "))
 	}
 	if t.metric == "waiting" && t.model != "" {
 		return nil, errors.New("metadata modelName: the metric waiting is of all models")
@@ -103,7 +103,7 @@ func (t *trigger) active(r *round) (bool, error) {
 		if t.metric == "waiting" {
 			work = p.now.Waiting
 		}
-		p.now.each(t, func(_ string, c *Counts) { work += c.Pending + c.InFlight })
+		p.now.each(t, func(_ string, c *counts) { work += c.Pending + c.InFlight })
 		if work > 0 && t.activation == 0 {
 			return true, nil
 		}

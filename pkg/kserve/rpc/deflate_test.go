@@ -1,4 +1,4 @@
-package deflate_test
+package rpc_test
 
 import (
 	"bytes"
@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/encoding"
 
-	"triton/pkg/deflate"
+	"triton/pkg/kserve/rpc"
 )
 
 // Writers and readers are used again, also after a message that is not compressed.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	c := encoding.GetCompressor(deflate.Name)
+	c := encoding.GetCompressor(rpc.Deflate)
 	require.NotNil(t, c)
 	for _, text := range []string{"", "short", strings.Repeat("long ", 100_000)} {
 		var b bytes.Buffer

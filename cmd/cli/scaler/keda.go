@@ -1,5 +1,3 @@
-// Package scaler is an external scaler for KEDA: it reads the metrics of all replicas of a server and
-// tells how much work there is. It works with this server and with NVIDIA's.
 package scaler
 
 import (
@@ -15,15 +13,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"triton/pkg/scaler/externalscalerpb"
+	"triton/cmd/cli/scaler/externalscalerpb"
 )
 
-// Options configure a scaler.
-type Options struct {
+// reader configure a scaler.
+type reader struct {
 	// Replicas returns the addresses of the metrics pages of the replicas that exist now.
 	Replicas func(ctx context.Context) ([]string, error)
 	// Read reads the metrics of one replica.
-	Read func(ctx context.Context, address string) (*Reading, error)
+	Read func(ctx context.Context, address string) (*reading, error)
 	// Interval is the time between two readings.
 	Interval time.Duration
 	// Timeout is the longest time that a replica may take.
@@ -31,10 +29,10 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Scaler answers KEDA. Run reads the replicas; until its first round is over, calls wait.
-type Scaler struct {
+// scaler answers KEDA. Run reads the replicas; until its first round is over, calls wait.
+type scaler struct {
 	externalscalerpb.UnimplementedExternalScalerServer
-	opts Options
+	opts reader
 
 	mu      sync.Mutex
 	latest  *round
@@ -42,15 +40,15 @@ type Scaler struct {
 }
 
 // New returns a scaler.
-func New(o Options) *Scaler { return &Scaler{opts: o, changed: make(chan struct{})} }
+func newScaler(o reader) *scaler { return &scaler{opts: o, changed: make(chan struct{})} }
 
 // Register adds the scaler to a gRPC server.
-func (s *Scaler) Register(server *grpc.Server) {
+func (s *scaler) Register(server *grpc.Server) {
 	externalscalerpb.RegisterExternalScalerServer(server, s)
 }
 
 // Run reads the replicas until the context ends.
-func (s *Scaler) Run(ctx context.Context) {
+func (s *scaler) Run(ctx context.Context) {
 	var before *round
 	for ctx.Err() == nil {
 		now := s.opts.read(ctx, before)
@@ -72,7 +70,7 @@ func (s *Scaler) Run(ctx context.Context) {
 }
 
 // round returns the latest round, and a channel that is closed by the next one.
-func (s *Scaler) round(ctx context.Context) (*round, <-chan struct{}, error) {
+func (s *scaler) round(ctx context.Context) (*round, <-chan struct{}, error) {
 	for {
 		s.mu.Lock()
 		latest, changed := s.latest, s.changed
@@ -89,7 +87,7 @@ func (s *Scaler) round(ctx context.Context) (*round, <-chan struct{}, error) {
 }
 
 // IsActive implements the service of KEDA.
-func (s *Scaler) IsActive(ctx context.Context, ref *externalscalerpb.ScaledObjectRef) (*externalscalerpb.IsActiveResponse, error) {
+func (s *scaler) IsActive(ctx context.Context, ref *externalscalerpb.ScaledObjectRef) (*externalscalerpb.IsActiveResponse, error) {
 	t, err := parse(ref.GetScalerMetadata())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -107,7 +105,7 @@ func (s *Scaler) IsActive(ctx context.Context, ref *externalscalerpb.ScaledObjec
 
 // StreamIsActive implements the service of KEDA: it sends whether there is work at once, and again
 // when that has changed. It sends nothing while the replicas do not answer.
-func (s *Scaler) StreamIsActive(ref *externalscalerpb.ScaledObjectRef, stream grpc.ServerStreamingServer[externalscalerpb.IsActiveResponse]) error {
+func (s *scaler) StreamIsActive(ref *externalscalerpb.ScaledObjectRef, stream grpc.ServerStreamingServer[externalscalerpb.IsActiveResponse]) error {
 	t, err := parse(ref.GetScalerMetadata())
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
@@ -132,7 +130,7 @@ func (s *Scaler) StreamIsActive(ref *externalscalerpb.ScaledObjectRef, stream gr
 }
 
 // GetMetricSpec implements the service of KEDA.
-func (s *Scaler) GetMetricSpec(_ context.Context, ref *externalscalerpb.ScaledObjectRef) (*externalscalerpb.GetMetricSpecResponse, error) {
+func (s *scaler) GetMetricSpec(_ context.Context, ref *externalscalerpb.ScaledObjectRef) (*externalscalerpb.GetMetricSpecResponse, error) {
 	t, err := parse(ref.GetScalerMetadata())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -143,7 +141,7 @@ func (s *Scaler) GetMetricSpec(_ context.Context, ref *externalscalerpb.ScaledOb
 }
 
 // GetMetrics implements the service of KEDA.
-func (s *Scaler) GetMetrics(ctx context.Context, req *externalscalerpb.GetMetricsRequest) (*externalscalerpb.GetMetricsResponse, error) {
+func (s *scaler) GetMetrics(ctx context.Context, req *externalscalerpb.GetMetricsRequest) (*externalscalerpb.GetMetricsResponse, error) {
 	t, err := parse(req.GetScaledObjectRef().GetScalerMetadata())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -170,7 +168,7 @@ func unavailable(err error) error {
 }
 
 // report logs what has changed between two rounds.
-func (o *Options) report(before, now *round) {
+func (o *reader) report(before, now *round) {
 	text := func(r *round) string {
 		if r == nil || r.err() == nil {
 			return ""

@@ -11,15 +11,15 @@ import (
 	"triton/pkg/scrape"
 )
 
-// Resolver finds the addresses of a host.
-type Resolver interface {
+// resolver finds the addresses of a host.
+type resolver interface {
 	LookupHost(ctx context.Context, host string) ([]string, error)
 }
 
-// Resolve returns the metrics pages behind addresses such as triton-pods.ml-serving.svc:8002: one for
+// resolve returns the metrics pages behind addresses such as triton-pods.ml-serving.svc:8002: one for
 // each address of the host's name, as a headless Service has one for each ready pod. A name without
 // addresses has no replicas.
-func Resolve(ctx context.Context, r Resolver, addresses []string) ([]string, error) {
+func resolve(ctx context.Context, r resolver, addresses []string) ([]string, error) {
 	var pages []string
 	for _, a := range addresses {
 		u, err := scrape.Resolve(a)

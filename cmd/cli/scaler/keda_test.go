@@ -12,22 +12,19 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"triton/pkg/scaler/externalscalerpb"
+	"triton/cmd/cli/scaler/externalscalerpb"
 	"triton/pkg/scrape"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func reading(t *testing.T, at time.Time, page string) *Reading {
+func readPage(t *testing.T, at time.Time, page string) *reading {
 	t.Helper()
 	p, err := scrape.Parse(strings.NewReader(page))
 	require.NoError(t, err)
-	return NewReading(p, at)
+	return newReading(p, at)
 }
 
-func counts(model string, pending, inFlight, success, micros int) string {
+func pageOf(model string, pending, inFlight, success, micros int) string {
 	l := fmt.Sprintf("{model=%q,version=\"1\"}", model)
 	return fmt.Sprintf("nv_inference_pending_request_count%s %d\ntriton_inference_in_flight_request_count%s %d\nnv_inference_request_success%s %d\nnv_inference_queue_duration_us%s %d\n",
 		l, pending, l, inFlight, l, success, l, micros)
@@ -39,15 +36,15 @@ func TestValues(t *testing.T) {
 	start := time.Now()
 	later := start.Add(10 * time.Second)
 	silent := errors.New("silent")
-	two := &round{replicas: map[string]*replica{
-		"a": {before: reading(t, start, counts("m", 0, 0, 100, 5000)), now: reading(t, later, counts("m", 2, 4, 150, 105000)+counts("n", 1, 1, 0, 0))},
-		"b": {before: reading(t, start, counts("m", 0, 0, 100, 5000)), now: reading(t, later, counts("m", 4, 8, 30, 60000))}, // started again
+	two := &round{replicas: map[string]*replicaState{
+		"a": {before: readPage(t, start, pageOf("m", 0, 0, 100, 5000)), now: readPage(t, later, pageOf("m", 2, 4, 150, 105000)+pageOf("n", 1, 1, 0, 0))},
+		"b": {before: readPage(t, start, pageOf("m", 0, 0, 100, 5000)), now: readPage(t, later, pageOf("m", 4, 8, 30, 60000))}, // started again
 	}}
-	some := &round{replicas: map[string]*replica{"a": two.replicas["a"], "b": two.replicas["b"], "c": {err: silent}, "d": {err: silent}}}
-	fresh := &round{replicas: map[string]*replica{"a": {now: two.replicas["a"].now}}}
-	nvidia := &round{replicas: map[string]*replica{"a": {now: reading(t, later, "nv_inference_request_success{model=\"m\",version=\"1\"} 3\nnv_inference_pending_request_count{model=\"m\",version=\"1\"} 3\n")}}}
+	some := &round{replicas: map[string]*replicaState{"a": two.replicas["a"], "b": two.replicas["b"], "c": {err: silent}, "d": {err: silent}}}
+	fresh := &round{replicas: map[string]*replicaState{"a": {now: two.replicas["a"].now}}}
+	nvidia := &round{replicas: map[string]*replicaState{"a": {now: readPage(t, later, "nv_inference_request_success{model=\"m\",version=\"1\"} 3\nnv_inference_pending_request_count{model=\"m\",version=\"1\"} 3\n")}}}
 	none := &round{}
-	dead := &round{replicas: map[string]*replica{"a": {err: silent}}}
+	dead := &round{replicas: map[string]*replicaState{"a": {err: silent}}}
 	lost := &round{failed: errors.New("no name server")}
 	for _, c := range []struct {
 		metric, model string
@@ -136,13 +133,13 @@ func (n names) LookupHost(_ context.Context, host string) ([]string, error) {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	n := names{"pods": {"10.0.0.2", "10.0.0.1", "fd00::1"}}
-	all, err := Resolve(t.Context(), n, []string{"pods:8002", "https://pods/m", "10.0.0.1:8002", "scaled-to-zero:8002"})
+	all, err := resolve(t.Context(), n, []string{"pods:8002", "https://pods/m", "10.0.0.1:8002", "scaled-to-zero:8002"})
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"http://10.0.0.1:8002/metrics", "http://10.0.0.2:8002/metrics", "http://[fd00::1]:8002/metrics",
 		"https://10.0.0.1/m", "https://10.0.0.2/m", "https://[fd00::1]/m",
 	}, all)
-	_, err = Resolve(t.Context(), n, []string{"broken:8002"})
+	_, err = resolve(t.Context(), n, []string{"broken:8002"})
 	require.ErrorContains(t, err, "look up broken: ")
 }
 
@@ -152,15 +149,15 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		s := New(Options{
+		s := newScaler(reader{
 			Replicas: func(context.Context) ([]string, error) { return []string{"a", "b", "a"}, nil },
-			Read: func(ctx context.Context, address string) (*Reading, error) {
+			Read: func(ctx context.Context, address string) (*reading, error) {
 				if address == "b" {
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}
 				n++
-				return reading(t, time.Now(), counts("m", n, n, 10*n, 0)), nil
+				return readPage(t, time.Now(), pageOf("m", n, n, 10*n, 0)), nil
 			},
 			Interval: 5 * time.Second, Timeout: 3 * time.Second, Log: slog.New(slog.DiscardHandler),
 		})
