@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"triton/perf/data"
-	"triton/perf/memory"
 	"triton/pkg/client"
 	"triton/pkg/client/lane"
 	"triton/pkg/kserve"
@@ -39,7 +38,7 @@ type outputKey struct {
 // region is a registered region.
 type region struct {
 	name  string
-	block memory.Block
+	block block
 }
 
 // regions returns an empty set of regions for a batch size, nil without shared memory. Requests
@@ -169,13 +168,13 @@ func (g *regions) add(ctx context.Context, name string, size uint64) (*region, e
 	g.taken[n.name] = true
 	var register func() error
 	if g.kind == CUDAMemory {
-		b, err := memory.OnGPU(g.gpu, size)
+		b, err := allocateOnGPU(g.gpu, size)
 		if err != nil {
 			return nil, err
 		}
 		n.block = b
 		register = func() error {
-			return g.target.RegisterCUDAMemory(ctx, client.CUDARegion{Name: n.name, Handle: b.Handle[:], Device: memory.Device, Size: size})
+			return g.target.RegisterCUDAMemory(ctx, client.CUDARegion{Name: n.name, Handle: b.Handle[:], Device: gpuDevice, Size: size})
 		}
 	} else {
 		b, err := g.space.Create(n.name, size)

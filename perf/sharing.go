@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"triton/perf/memory"
 	"triton/pkg/client"
 	"triton/pkg/client/lane"
 	"triton/pkg/cuda"
@@ -42,7 +41,7 @@ type sharing struct {
 	target SharedMemory
 	kind   MemoryKind
 	gpu    cuda.Allocator // of CUDAMemory
-	space  *memory.Space
+	space  *space
 	tidy   bool // the memory of runs that were killed is freed
 }
 
@@ -59,13 +58,13 @@ func (r *run) share() (err error) {
 	if s.kind == CUDAMemory {
 		open := r.deps.OpenGPU
 		if open == nil {
-			open = memory.OpenGPU
+			open = openGPU
 		}
 		if s.gpu, err = open(); err != nil {
 			return fmt.Errorf("CUDA shared memory needs a GPU on this machine: %w", err)
 		}
 	}
-	if s.space, err = memory.NewSpace(regionFamily); err != nil {
+	if s.space, err = newSpace(regionFamily); err != nil {
 		return err
 	}
 	r.sharing = s
@@ -77,11 +76,11 @@ func (r *run) share() (err error) {
 func (s *sharing) removeAbandoned(ctx context.Context) error {
 	all, err := s.target.SystemMemory(ctx, "")
 	for _, region := range all {
-		if region.Key == "/"+region.Name && memory.Ended(regionFamily, region.Name) {
+		if region.Key == "/"+region.Name && hasEnded(regionFamily, region.Name) {
 			err = errors.Join(err, s.target.UnregisterSystemMemory(ctx, region.Name))
 		}
 	}
-	return errors.Join(err, memory.RemoveEnded(regionFamily))
+	return errors.Join(err, removeEnded(regionFamily))
 }
 
 // close ends the use of shared memory, if there was any.

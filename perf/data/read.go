@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/perf/trace"
+	"triton/perf/recording"
 	"triton/pkg/spelling"
 	"triton/pkg/tensor"
 )
@@ -36,7 +36,7 @@ func (r *reader) readFile(path string) error {
 		return fmt.Errorf("failed to open file for reading provided data: %w", err)
 	}
 	read := r.read
-	if trace.Is(src) {
+	if recording.Is(src) {
 		read = r.readTrace
 	}
 	if err := read(src); err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/perf/trace"
+	"triton/perf/recording"
 	"triton/pkg/tensor"
 )
 
@@ -89,8 +89,8 @@ func fileEntries(path string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("Unable to open JSON file path: '%s'", path)
 	}
-	if trace.Is(src) {
-		_, requests, err := trace.Models(bytes.NewReader(src))
+	if recording.Is(src) {
+		_, requests, err := recording.Models(bytes.NewReader(src))
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", path, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/perf/trace"
+	"triton/perf/recording"
 	"triton/pkg/tensor"
 )
 
@@ -28,7 +28,7 @@ func (r *reader) readTrace(src []byte) error {
 		return errMixed
 	}
 	r.nested = new(bool)
-	models, _, err := trace.Models(bytes.NewReader(src))
+	models, _, err := recording.Models(bytes.NewReader(src))
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (r *reader) readTrace(src []byte) error {
 	}
 	var steps []Step
 	first := time.Duration(math.MaxInt64)
-	_, err = trace.Read(bytes.NewReader(src), func(_ int, req *trace.Request) error {
+	_, err = recording.Read(bytes.NewReader(src), func(_ int, req *recording.Request) error {
 		if len(models) > 1 && req.Model != r.sig.Model {
 			return nil
 		}
@@ -56,7 +56,7 @@ func (r *reader) readTrace(src []byte) error {
 }
 
 // recorded returns the step of a recorded request.
-func (r *reader) recorded(req *trace.Request) (Step, error) {
+func (r *reader) recorded(req *recording.Request) (Step, error) {
 	step := Step{Inputs: map[string]Value{}, Time: req.Arrival(), Recorded: &Recorded{Priority: req.Priority, TimeoutMicros: req.TimeoutUs}}
 	var err error
 	if step.Recorded.Parameters, err = req.KServe(); err != nil {
@@ -89,7 +89,7 @@ func (r *reader) recorded(req *trace.Request) (Step, error) {
 }
 
 // checkRecorded compares an input with the model's. Its shape begins with the batch dimension.
-func checkRecorded(in *trace.Tensor, t *Tensor, batching bool) error {
+func checkRecorded(in *recording.Tensor, t *Tensor, batching bool) error {
 	shape := tensor.Shape(in.Shape)
 	item := shape
 	if batching && !t.ShapeTensor {

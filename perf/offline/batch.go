@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"triton/perf/offline/rows"
 	"triton/pkg/client"
 	"triton/pkg/tensor"
 )
@@ -12,7 +11,7 @@ import (
 // batch is a list of rows that one request can carry: they have the same inputs in the same
 // shapes.
 type batch struct {
-	rows    []rows.Row
+	rows    []rowValues
 	numbers []int64 // of the rows
 }
 
@@ -30,7 +29,7 @@ type open struct {
 }
 
 // add adds a row and returns the batch that it fills, or nil.
-func (b *batcher) add(number int64, row rows.Row) *batch {
+func (b *batcher) add(number int64, row rowValues) *batch {
 	b.key = appendKey(b.key[:0], row)
 	for i, o := range b.open {
 		if o.key != string(b.key) {
@@ -43,7 +42,7 @@ func (b *batcher) add(number int64, row rows.Row) *batch {
 		b.open = append(b.open[:i], b.open[i+1:]...)
 		return &o.batch
 	}
-	o := &open{string(b.key), batch{[]rows.Row{row}, []int64{number}}}
+	o := &open{string(b.key), batch{[]rowValues{row}, []int64{number}}}
 	if b.size == 1 {
 		return &o.batch
 	}
@@ -62,7 +61,7 @@ func (b *batcher) oldest() *batch {
 }
 
 // appendKey appends the shapes of a row.
-func appendKey(b []byte, row rows.Row) []byte {
+func appendKey(b []byte, row rowValues) []byte {
 	for i := range row {
 		if row[i].Data == nil {
 			b = append(b, 0)
@@ -104,7 +103,7 @@ func (m *model) request(b *batch) *client.Request {
 // lines returns the line of each row of a response. An error means that the response does not
 // have one part for each row.
 func (m *model) lines(resp *client.Response, n int) ([][]byte, error) {
-	parts := make([][]rows.Output, n)
+	parts := make([][]rowOutput, n)
 	for i := range resp.Outputs {
 		if err := m.split(&resp.Outputs[i], parts); err != nil {
 			return nil, fmt.Errorf("output %q: %w", resp.Outputs[i].Name, err)
@@ -113,7 +112,7 @@ func (m *model) lines(resp *client.Response, n int) ([][]byte, error) {
 	lines := make([][]byte, n)
 	for k := range parts {
 		var err error
-		if lines[k], err = rows.AppendOutputs(nil, parts[k]); err != nil {
+		if lines[k], err = appendOutputs(nil, parts[k]); err != nil {
 			return nil, err
 		}
 	}
@@ -121,14 +120,14 @@ func (m *model) lines(resp *client.Response, n int) ([][]byte, error) {
 }
 
 // split adds the part of an output that belongs to each row.
-func (m *model) split(out *client.Tensor, parts [][]rows.Output) error {
+func (m *model) split(out *client.Tensor, parts [][]rowOutput) error {
 	dt, ok := tensor.ParseDataType(out.Datatype)
 	if !ok {
 		return fmt.Errorf("unknown data type %q", out.Datatype)
 	}
 	shape := tensor.Shape(out.Shape)
 	if !m.batching {
-		parts[0] = append(parts[0], rows.Output{Name: out.Name, DataType: dt, Shape: shape, Data: out.Data})
+		parts[0] = append(parts[0], rowOutput{Name: out.Name, DataType: dt, Shape: shape, Data: out.Data})
 		return nil
 	}
 	if len(shape) == 0 || shape[0] != int64(len(parts)) {
@@ -153,7 +152,7 @@ func (m *model) split(out *client.Tensor, parts [][]rows.Output) error {
 		if n > len(rest) {
 			return fmt.Errorf("%d bytes are too few for the shape %s of %s", len(out.Data), tensor.Shape(out.Shape), dt)
 		}
-		parts[k] = append(parts[k], rows.Output{Name: out.Name, DataType: dt, Shape: shape, Data: rest[:n]})
+		parts[k] = append(parts[k], rowOutput{Name: out.Name, DataType: dt, Shape: shape, Data: rest[:n]})
 		rest = rest[n:]
 	}
 	if len(rest) > 0 {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"time"
 
-	"triton/perf/offline/rows"
 	"triton/pkg/client"
 )
 
@@ -26,7 +25,7 @@ type Client interface {
 // Options configure a run.
 type Options struct {
 	Model, Version string
-	Inputs         []rows.File
+	Inputs         []RowFile
 	Stdin          io.Reader // read for an input "-"
 	Output         string    // a file of JSON lines
 	Restart        bool      // drop what an earlier run has written
@@ -70,7 +69,7 @@ type Run struct {
 	options Options
 	client  Client
 	model   *model
-	source  rows.Source
+	source  rowSource
 	out     *output
 	begin   int64 // of the input, behind the rows of earlier runs
 	state   state
@@ -84,7 +83,7 @@ func New(ctx context.Context, c Client, o Options) (r *Run, err error) {
 	if r.model, err = describe(ctx, c, &r.options); err != nil {
 		return nil, err
 	}
-	if r.source, err = rows.Open(o.Inputs, r.model.inputs, o.Stdin); err != nil {
+	if r.source, err = openRows(o.Inputs, r.model.inputs, o.Stdin); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/perf/offline/rows"
 	"triton/pkg/client"
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
@@ -115,7 +114,7 @@ func newFixture(t *testing.T, n int) *fixture {
 func (f *fixture) path(name string) string { return filepath.Join(f.dir, name) }
 
 func (f *fixture) options() Options {
-	return Options{Model: "echo", Inputs: []rows.File{{Path: f.path("in.jsonl")}}, Output: f.path("out.jsonl"), Retries: 3}
+	return Options{Model: "echo", Inputs: []RowFile{{Path: f.path("in.jsonl")}}, Output: f.path("out.jsonl"), Retries: 3}
 }
 
 // lines returns the lines of a file.

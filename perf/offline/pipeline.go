@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"triton/perf/offline/rows"
 )
 
 // pipeline is one call of Run: the caller's goroutine reads rows into batches, each request has
@@ -108,7 +106,7 @@ func (p *pipeline) read() error {
 		if number == p.out.lines {
 			p.noteIgnored()
 		}
-		var bad *rows.Error
+		var bad *RowError
 		switch {
 		case errors.Is(err, io.EOF):
 			p.state.read.Store(number)
@@ -127,7 +125,7 @@ func (p *pipeline) read() error {
 			}
 		}
 		if bad != nil {
-			p.deliver(result{number, rows.AppendError(nil, bad), true, size})
+			p.deliver(result{number, appendError(nil, bad), true, size})
 			continue
 		}
 		if err := p.batch(number, row); err != nil {
@@ -143,7 +141,7 @@ func (p *pipeline) noteIgnored() {
 }
 
 // batch adds a row to a batch and starts the requests of those that are full or old.
-func (p *pipeline) batch(number int64, row rows.Row) error {
+func (p *pipeline) batch(number int64, row rowValues) error {
 	if b := p.batches.add(number, row); b != nil {
 		return p.start(b)
 	}

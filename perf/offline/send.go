@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"triton/perf/offline/rows"
 	"triton/pkg/client"
 	"triton/pkg/status"
 )
@@ -48,11 +47,11 @@ func (p *pipeline) send(b *batch) {
 
 func (p *pipeline) failed(b *batch, err error) {
 	for k := range b.rows {
-		p.deliver(result{b.numbers[k], rows.AppendError(nil, err), true, rowSize(b.rows[k])})
+		p.deliver(result{b.numbers[k], appendError(nil, err), true, rowSize(b.rows[k])})
 	}
 }
 
-func rowSize(r rows.Row) int64 { return int64(r.Size() + rowOverhead) }
+func rowSize(r rowValues) int64 { return int64(r.Size() + rowOverhead) }
 
 // infer sends a request, again after transient failures. It ends the run if the model is not
 // ready then: the failure is not that of the rows.

@@ -1,6 +1,7 @@
 // Package result is the JSON file of a measurement. It keeps everything that a report or a
 // comparison needs: the settings, and for each level its figures, their course over time and
-// the distribution of latencies. Read also reads the exports of perf_analyzer.
+// the distribution of latencies. Read also reads the exports of perf_analyzer, and Compare compares
+// two measurements.
 package result
 
 import "time"

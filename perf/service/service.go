@@ -1,5 +1,5 @@
-// Package service holds what the targets of servers without the KServe protocol have in
-// common. Each kind of server is a package below it.
+// Package service has the targets of servers without the KServe protocol: those of OpenAI's API, TensorFlow Serving,
+// TorchServe, and any method of gRPC.
 package service
 
 import (
@@ -10,12 +10,12 @@ import (
 	"triton/pkg/tensor"
 )
 
-// ErrSequence is the error of a request of a sequence.
-var ErrSequence = errors.New("only Triton has sequences of requests")
+// errSequence is the error of a request of a sequence.
+var errSequence = errors.New("only Triton has sequences of requests")
 
-// Element returns the only element of an input of strings.
-func Element(req *kserve.Request, input string) ([]byte, error) {
-	all, err := Elements(req, input)
+// element returns the only element of an input of strings.
+func element(req *kserve.Request, input string) ([]byte, error) {
+	all, err := elements(req, input)
 	if err == nil && len(all) != 1 {
 		err = fmt.Errorf("input %s has %d elements, a request needs one", input, len(all))
 	}
@@ -25,8 +25,8 @@ func Element(req *kserve.Request, input string) ([]byte, error) {
 	return all[0], nil
 }
 
-// Elements returns the elements of an input of strings.
-func Elements(req *kserve.Request, input string) ([][]byte, error) {
+// elements returns the elements of an input of strings.
+func elements(req *kserve.Request, input string) ([][]byte, error) {
 	t := req.Input(input)
 	if t == nil {
 		return nil, fmt.Errorf("the request has no input %s", input)
@@ -45,8 +45,8 @@ func Elements(req *kserve.Request, input string) ([][]byte, error) {
 	return all, nil
 }
 
-// SetText adds an output of one string to a response; nil is an output without data.
-func SetText(resp *kserve.Response, output string, text []byte) {
+// setText adds an output of one string to a response; nil is an output without data.
+func setText(resp *kserve.Response, output string, text []byte) {
 	t := resp.AddOutput()
 	t.Name, t.DataType, t.Shape = output, tensor.Bytes, tensor.Shape{1}
 	if text != nil {

@@ -10,7 +10,6 @@ import (
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/llm"
-	"triton/perf/llm/genaiperf"
 )
 
 // languageModel holds the options of the metrics of language models, and the metrics.
@@ -68,7 +67,7 @@ func writeLLM(p process.Process, o *options) error {
 		if o.export == "" || o.export == "-" {
 			continue
 		}
-		run := genaiperf.Run{
+		run := llm.GenAIPerfRun{
 			Model: o.config.Model, ServiceKind: o.config.ServiceKind, Endpoint: o.endpoint, URL: o.client.Address,
 			Value: l.load.Value, ExportFile: filepath.Base(o.export), Goals: o.llm.goals,
 		}
@@ -91,7 +90,7 @@ func printLLM(w io.Writer, l measured) error {
 	if _, err := fmt.Fprintf(w, "\nLLM metrics, %s\n", title); err != nil {
 		return err
 	}
-	return genaiperf.WriteTable(w, l.Metrics)
+	return llm.WriteTable(w, l.Metrics)
 }
 
 // stimulus returns genai-perf's name of a load and, as in the names of its folders, the load
@@ -112,7 +111,7 @@ func stimulus(l perf.Load) (mode, label string) {
 
 // writeLLMFiles writes the files of a level beside the profile export, with its load in their
 // names if there are several.
-func writeLLMFiles(p process.Process, export string, l measured, run genaiperf.Run, several bool) error {
+func writeLLMFiles(p process.Process, export string, l measured, run llm.GenAIPerfRun, several bool) error {
 	stem := strings.TrimSuffix(export, filepath.Ext(export))
 	mode, label := stimulus(l.load)
 	if several {
@@ -123,6 +122,6 @@ func writeLLMFiles(p process.Process, export string, l measured, run genaiperf.R
 	}
 	run.Mode = mode
 	return errors.Join(
-		writeReport(p, stem+"_genai_perf.csv", func(w io.Writer) error { return genaiperf.WriteCSV(w, l.Metrics) }),
-		writeReport(p, stem+"_genai_perf.json", func(w io.Writer) error { return genaiperf.WriteJSON(w, l.Metrics, run) }))
+		writeReport(p, stem+"_genai_perf.csv", func(w io.Writer) error { return llm.WriteCSV(w, l.Metrics) }),
+		writeReport(p, stem+"_genai_perf.json", func(w io.Writer) error { return llm.WriteJSON(w, l.Metrics, run) }))
 }

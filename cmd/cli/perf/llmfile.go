@@ -11,7 +11,6 @@ import (
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/llm"
-	"triton/perf/llm/genaiperf"
 )
 
 // llmOptions holds what the flags of `triton perf llm` set.
@@ -85,7 +84,7 @@ func (o llmOptions) show(p process.Process, name string, goals []llm.Objective) 
 		if !o.files {
 			continue
 		}
-		run := genaiperf.Run{
+		run := llm.GenAIPerfRun{
 			ServiceKind: export.ServiceKind, Endpoint: export.Endpoint,
 			Value: x.Value, ExportFile: filepath.Base(name), Goals: goals,
 		}

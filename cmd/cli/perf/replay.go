@@ -10,7 +10,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
-	"triton/perf/trace"
+	"triton/perf/recording"
 )
 
 const replayText = `Send the requests of a trace that 'triton perf record' wrote, at their own times
@@ -62,7 +62,7 @@ func traceModel(name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	models, _, err := trace.Models(f)
+	models, _, err := recording.Models(f)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", name, err)

@@ -12,16 +12,13 @@ import (
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/data"
-	"triton/perf/service/dynamicgrpc"
-	"triton/perf/service/openai"
-	"triton/perf/service/tfserving"
-	"triton/perf/service/torchserve"
+	"triton/perf/service"
 	"triton/pkg/client"
 	"triton/pkg/client/lane"
 )
 
-// service is a kind of server.
-type service struct {
+// serviceKind is a kind of server.
+type serviceKind struct {
 	http, grpc string // default ports
 	// models is set if the server describes its models and has parameters of requests and trace
 	// settings, as Triton does.
@@ -37,20 +34,20 @@ type service struct {
 const triton = "triton"
 
 // services are the kinds of servers by their names in perf_analyzer.
-var services = map[string]service{
+var services = map[string]serviceKind{
 	triton:     {http: "8000", grpc: "8001", models: true, dial: connect},
 	tritonCAPI: {http: "8000", grpc: "8001", models: true, check: checkInProcess, dial: startInProcess},
 	"openai": {http: "8000", grpc: "8000", check: checkOpenAI, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
-		return openai.New(openai.Options{Options: o.client, Endpoint: o.endpoint})
+		return service.NewOpenAI(service.OpenAIOptions{Options: o.client, Endpoint: o.endpoint})
 	}},
 	"tfserving": {http: "8000", grpc: "8500", check: checkTFServing, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
-		return tfserving.New(tfserving.Options{Options: o.client, Signature: o.signature, Compression: o.compression})
+		return service.NewTFServing(service.TFServingOptions{Options: o.client, Signature: o.signature, Compression: o.compression})
 	}},
 	"torchserve": {http: "8000", grpc: "8000", check: checkTorchServe, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
-		return torchserve.New(o.client)
+		return service.NewTorchServe(o.client)
 	}},
 	"dynamic_grpc": {http: "8001", grpc: "8001", derive: deriveDynamicGRPC, check: checkDynamicGRPC, dial: func(_ context.Context, _ process.Process, o *options) (perf.Target, error) {
-		return dynamicgrpc.New(dynamicgrpc.Options{Options: o.client, Method: o.method, Compression: o.compression})
+		return service.NewDynamicGRPC(service.DynamicGRPCOptions{Options: o.client, Method: o.method, Compression: o.compression})
 	}},
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"triton/analyzer/capacity"
-	"triton/perf/trace"
+	"triton/perf/recording"
 	"triton/server/scheduler/simulate"
 )
 
@@ -119,7 +119,7 @@ func readTrace(in io.Reader, model string, batching bool) ([]capacity.Arrival, e
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if trace.Is(start) {
+	if recording.Is(start) {
 		return readRecording(r, model, batching)
 	}
 	all, err := simulate.ReadTrace(r)
@@ -138,7 +138,7 @@ func readTrace(in io.Reader, model string, batching bool) ([]capacity.Arrival, e
 func readRecording(r io.Reader, model string, batching bool) ([]capacity.Arrival, error) {
 	var all []capacity.Arrival
 	var models []string
-	_, err := trace.Read(r, func(_ int, q *trace.Request) error {
+	_, err := recording.Read(r, func(_ int, q *recording.Request) error {
 		if !slices.Contains(models, q.Model) {
 			models = append(models, q.Model)
 		}

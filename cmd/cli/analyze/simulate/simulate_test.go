@@ -17,7 +17,7 @@ import (
 	"triton/analyzer/capacity"
 	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
-	"triton/perf/trace"
+	"triton/perf/recording"
 )
 
 const curveFile = "testdata/curve.csv"
@@ -174,12 +174,12 @@ func TestTraces(t *testing.T) {
 	recorded := filepath.Join(dir, "recorded.jsonl")
 	f, err := os.Create(recorded)
 	require.NoError(t, err)
-	w, err := trace.NewWriter(f, trace.Header{})
+	w, err := recording.NewWriter(f, recording.Header{})
 	require.NoError(t, err)
 	for i, rows := range []int64{4, 1} {
-		require.NoError(t, w.Write(&trace.Request{
+		require.NoError(t, w.Write(&recording.Request{
 			ArrivalUs: float64(1_000_000 + 10_000*i), Model: "m",
-			Inputs: []trace.Tensor{{Name: "IN", DataType: "FP32", Shape: []int64{rows}, Data: make([]byte, 4*rows)}},
+			Inputs: []recording.Tensor{{Name: "IN", DataType: "FP32", Shape: []int64{rows}, Data: make([]byte, 4*rows)}},
 		}))
 	}
 	require.NoError(t, w.Flush())

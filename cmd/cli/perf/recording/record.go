@@ -22,7 +22,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
-	"triton/perf/record"
+	"triton/perf/recording"
 	"triton/pkg/ui"
 )
 
@@ -37,7 +37,7 @@ func (o *options) bind(f *flags.Set) {
 	f.StringVarP(&o.url, "url", "u", "", "address of the server (default localhost:8000, with gRPC localhost:8001)")
 	f.StringVarP(&o.protocol, "protocol", "i", "http", "protocol: http or grpc")
 	f.StringVarP(&o.file, "output-file", "o", "trace.jsonl", "trace to write")
-	f.IntVar(&o.memory, "memory", record.DefaultMemory>>20, "MiB of requests that wait for their end; more are forwarded and not recorded")
+	f.IntVar(&o.memory, "memory", recording.DefaultMemory>>20, "MiB of requests that wait for their end; more are forwarded and not recorded")
 }
 
 // NewCommand returns `triton perf record`.
@@ -76,7 +76,7 @@ as safe as that.`,
 // upstream is the server of the recording.
 type upstream struct {
 	name  string
-	proxy func(*record.Recorder) (*proxy, error)
+	proxy func(*recording.Recorder) (*proxy, error)
 }
 
 // proxy is a frontend of the recording.
@@ -113,7 +113,7 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	name := map[string]string{"http": "HTTP", "grpc": "gRPC"}[protocol]
-	r, err := record.New(file, record.Options{Program: "triton perf record " + p.Version, Protocol: name, Memory: int64(o.memory) << 20})
+	r, err := recording.NewRecorder(file, recording.Options{Program: "triton perf record " + p.Version, Protocol: name, Memory: int64(o.memory) << 20})
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 const drainTime = 30 * time.Second
 
 // serve serves until a signal, the end of ctx or an error.
-func serve(ctx context.Context, p process.Process, r *record.Recorder, listener net.Listener, x *proxy) error {
+func serve(ctx context.Context, p process.Process, r *recording.Recorder, listener net.Listener, x *proxy) error {
 	stopped := make(chan struct{})
 	draining, quit := context.WithCancel(ctx)
 	stop := p.OnSignal(process.SignalWindow, func(os.Signal) { close(stopped) }, func(os.Signal) { quit() })
@@ -171,10 +171,10 @@ func newHTTP(address string) (*upstream, error) {
 	if server.Scheme != "http" && server.Scheme != "https" || server.Host == "" {
 		return nil, fmt.Errorf("%q is no address such as localhost:8000 or https://host", address)
 	}
-	return &upstream{server.Redacted(), func(r *record.Recorder) (*proxy, error) { return httpProxy(r, server), nil }}, nil
+	return &upstream{server.Redacted(), func(r *recording.Recorder) (*proxy, error) { return httpProxy(r, server), nil }}, nil
 }
 
-func httpProxy(r *record.Recorder, server *url.URL) *proxy {
+func httpProxy(r *recording.Recorder, server *url.URL) *proxy {
 	// One connection for each request in flight, as the clients themselves would have.
 	transport := &http.Transport{
 		Proxy: nil, DisableCompression: true, MaxIdleConnsPerHost: math.MaxInt32, IdleConnTimeout: time.Minute,
@@ -204,10 +204,10 @@ func newGRPC(address string) (*upstream, error) {
 		address, secure = host, credentials.NewTLS(nil)
 	}
 	address = strings.TrimPrefix(address, "grpc://")
-	return &upstream{address, func(r *record.Recorder) (*proxy, error) { return grpcProxy(r, address, secure) }}, nil
+	return &upstream{address, func(r *recording.Recorder) (*proxy, error) { return grpcProxy(r, address, secure) }}, nil
 }
 
-func grpcProxy(r *record.Recorder, address string, secure credentials.TransportCredentials) (*proxy, error) {
+func grpcProxy(r *recording.Recorder, address string, secure credentials.TransportCredentials) (*proxy, error) {
 	server, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(secure))
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func grpcProxy(r *record.Recorder, address string, secure credentials.TransportC
 }
 
 // tell says what the trace has, and what it does not.
-func tell(p process.Process, c record.Counts, file string) {
+func tell(p process.Process, c recording.Counts, file string) {
 	fmt.Fprintf(p.Stdout, "Recorded %s in %s.\n", ui.Plural(int(c.Recorded), "request"), file)
 	if c.Failed > 0 {
 		fmt.Fprintf(p.Stderr, "%s for inference not recorded, the first one because: %s\n", ui.Plural(int(c.Failed), "request"), c.FirstFailure)

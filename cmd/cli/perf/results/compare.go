@@ -12,8 +12,8 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
+	"triton/perf/result"
 	"triton/perf/result/chart"
-	"triton/perf/result/compare"
 )
 
 // compareOptions holds what the flags of `triton perf compare` set.
@@ -23,11 +23,11 @@ type compareOptions struct {
 }
 
 func (o *compareOptions) bind(f *flags.Set) {
-	f.StringVar(&o.output, "output", "text", strings.Join(compare.Formats(), ", "))
+	f.StringVar(&o.output, "output", "text", strings.Join(result.ComparisonFormats(), ", "))
 	f.StringVarP(&o.file, "output-file", "o", "", "file to write (default standard output)")
 	f.StringVar(&o.threshold, "threshold", "5%", "relative difference up to which figures count as equal")
-	f.StringVar(&o.figures, "figures", strings.Join(compare.DefaultOptions().Figures, ","), "figures to compare: throughput, avg, and percentiles such as p99")
-	f.Float64Var(&o.significance, "significance", compare.DefaultOptions().Significance, "probability that a comparison of equal systems finds a difference")
+	f.StringVar(&o.figures, "figures", strings.Join(result.DefaultCompareOptions().Figures, ","), "figures to compare: throughput, avg, and percentiles such as p99")
+	f.Float64Var(&o.significance, "significance", result.DefaultCompareOptions().Significance, "probability that a comparison of equal systems finds a difference")
 }
 
 // NewCompareCommand returns `triton perf compare`.
@@ -61,21 +61,21 @@ line is wrong, a file cannot be read or the files have no level in common.`,
 	return cmd
 }
 
-func (o *compareOptions) options() (compare.Options, error) {
+func (o *compareOptions) options() (result.CompareOptions, error) {
 	threshold, err := parseShare(o.threshold)
 	if err != nil {
-		return compare.Options{}, fmt.Errorf("--threshold: %w", err)
+		return result.CompareOptions{}, fmt.Errorf("--threshold: %w", err)
 	}
-	figures, err := compare.ParseFigures(o.figures)
+	figures, err := result.ParseFigures(o.figures)
 	switch {
 	case err != nil:
-		return compare.Options{}, fmt.Errorf("--figures: %w", err)
+		return result.CompareOptions{}, fmt.Errorf("--figures: %w", err)
 	case !(o.significance > 0 && o.significance < 1):
-		return compare.Options{}, fmt.Errorf("--significance: %g is not between 0 and 1", o.significance)
-	case !slices.Contains(compare.Formats(), o.output):
-		return compare.Options{}, fmt.Errorf("--output: unknown form %q: use one of %s", o.output, strings.Join(compare.Formats(), ", "))
+		return result.CompareOptions{}, fmt.Errorf("--significance: %g is not between 0 and 1", o.significance)
+	case !slices.Contains(result.ComparisonFormats(), o.output):
+		return result.CompareOptions{}, fmt.Errorf("--output: unknown form %q: use one of %s", o.output, strings.Join(result.ComparisonFormats(), ", "))
 	}
-	return compare.Options{Figures: figures, Threshold: threshold, Significance: o.significance}, nil
+	return result.CompareOptions{Figures: figures, Threshold: threshold, Significance: o.significance}, nil
 }
 
 // parseShare reads a percentage such as 5%, or a share such as 0.05.
@@ -108,11 +108,11 @@ func runCompare(p process.Process, o compareOptions, names []string) error {
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
-	c, err := compare.Compare(runs[0].Name, runs[0].File, runs[1].Name, runs[1].File, options)
+	c, err := result.Compare(runs[0].Name, runs[0].File, runs[1].Name, runs[1].File, options)
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
-	if err := writeTo(p, o.file, func(w io.Writer) error { return compare.Write(w, c, o.output) }); err != nil {
+	if err := writeTo(p, o.file, func(w io.Writer) error { return result.WriteComparison(w, c, o.output) }); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
 	if c.Worse > 0 {
@@ -121,7 +121,7 @@ func runCompare(p process.Process, o compareOptions, names []string) error {
 	return nil
 }
 
-func errWorse(c *compare.Comparison) error {
+func errWorse(c *result.Comparison) error {
 	if c.Worse == 1 {
 		return errors.New("1 figure is worse")
 	}

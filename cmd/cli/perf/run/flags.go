@@ -7,7 +7,6 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/perf/offline"
-	"triton/perf/offline/rows"
 	"triton/pkg/client"
 )
 
@@ -63,7 +62,7 @@ func (o *options) finish() error {
 		return fmt.Errorf("--memory: %d MiB is less than 1", o.memory)
 	}
 	for _, text := range o.inputs {
-		o.run.Inputs = append(o.run.Inputs, rows.ParseFile(text))
+		o.run.Inputs = append(o.run.Inputs, offline.ParseRowFile(text))
 	}
 	o.run.MemoryBytes = int64(o.memory) << 20
 	if o.client.Headers, err = flags.Headers(o.headers); err != nil {
