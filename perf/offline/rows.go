@@ -10,7 +10,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// Row holds the inputs of one row, by the index of the input. A value without Data is an
+// rowValues holds the inputs of one row, by the index of the input. A value without Data is an
 // optional input that the row does not have.
 type rowValues []data.Value
 
@@ -133,7 +133,7 @@ func shapeError(got, want tensor.Shape) error {
 // inputError names the input that an error is about.
 func inputError(in data.Tensor, err error) error { return fmt.Errorf("input %q: %w", in.Name, err) }
 
-// checkInputs returns an error if a required input is missing.
+// check returns an error if a required input is missing.
 func (r rowValues) check(inputs []data.Tensor) error {
 	for i := range inputs {
 		if r[i].Data == nil && !inputs[i].Optional {

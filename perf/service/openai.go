@@ -57,7 +57,7 @@ func NewOpenAI(o OpenAIOptions) (perf.Target, error) {
 	return &openAI{post, o.Endpoint}, nil
 }
 
-// failure returns the error of a response.
+// openAIFailure returns the error of a response.
 func openAIFailure(code int, body []byte) error {
 	return status.New(codeOf(code), "OpenAI response returns HTTP code %d: %s", code, bytes.TrimSpace(body))
 }

@@ -119,7 +119,7 @@ func choices(all []Profile) string {
 	return "use one of " + strings.Join(names, ", ")
 }
 
-// find returns the entry with a name, or the only one with that name and any size.
+// findKnown returns the entry with a name, or the only one with that name and any size.
 func findKnown(name string) (knownGPU, error) {
 	var matches []knownGPU
 	for _, e := range knownGPUs {
@@ -186,7 +186,7 @@ var units = []struct {
 	{"", 1},
 }
 
-// size reads a number of bytes with a unit, such as 40GiB.
+// parseSize reads a number of bytes with a unit, such as 40GiB.
 func parseSize(text string) (uint64, error) {
 	lower := strings.ToLower(strings.TrimSpace(text))
 	for _, u := range units {

@@ -98,7 +98,7 @@ func (r *agentRunner) md5(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// reason returns the text of the operating system, capitalized as by strerror.
+// fileReason returns the text of the operating system, capitalized as by strerror.
 func fileReason(err error) string {
 	var no syscall.Errno
 	if errors.Is(err, fs.ErrNotExist) {

@@ -60,7 +60,7 @@ func (k *fileValidator) fileHint(folder, name, otherwise string) string {
 	return spelling.Hint(name, names, otherwise)
 }
 
-// open opens a regular file in a folder of the model's directory, and returns its size. Links may
+// openIn opens a regular file in a folder of the model's directory, and returns its size. Links may
 // not leave the model's directory.
 func openIn(dir, folder, name string) (*os.File, int64, error) {
 	root, err := os.OpenRoot(dir)

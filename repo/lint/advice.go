@@ -130,7 +130,7 @@ func (r *run) libraries() {
 	}
 }
 
-// emptyFiles reports model files without content, for backends whose files are not read here.
+// emptyFile reports model files without content, for backends whose files are not read here.
 func (r *run) emptyFile(path string) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		r.addFile(ruleEmptyFile, path, "the model file is empty", "copy it again")

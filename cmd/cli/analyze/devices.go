@@ -11,19 +11,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	environment "triton/cmd/cli/devices"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
 	"triton/pkg/ui"
 )
 
-var devicesForms = []output.Form{output.Text, output.JSON}
+var devicesForms = []flags.Form{flags.TextForm, flags.JSONForm}
 
 // devicesArguments holds what the flags set.
 type devicesArguments struct {
-	output output.Options
+	output flags.Output
 	known  bool
 }
 
@@ -73,7 +72,7 @@ error: the exit code is 0, and the output says why there are none.`,
 			return process.UsageError("%w", err)
 		}
 		if len(targets) == 0 {
-			targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+			targets = flags.OutputTargets{{Form: flags.TextForm.Name, File: "-"}}
 		}
 		if a.known {
 			return targets.Write(p, writeKnown)
@@ -99,7 +98,7 @@ func readInventory(e gpu.Environment) (gpu.Inventory, error) {
 
 // findDevices reads the GPUs. A machine that has none has a reason.
 func findDevices(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) (devicesResult, error) {
-	e := environment.Environment(p, nil)
+	e := machine.GPUs(p, nil)
 	e.Warn = func(text string) { fmt.Fprintln(p.Stderr, "warning:", text) }
 	v, err := read(e)
 	switch {
@@ -114,7 +113,7 @@ func findDevices(p process.Process, read func(gpu.Environment) (gpu.Inventory, e
 }
 
 func writeDevices(w io.Writer, form string, r devicesResult) error {
-	if form == output.JSON.Name {
+	if form == flags.JSONForm.Name {
 		return encodeJSON(w, r)
 	}
 	return devicesText(w, r)
@@ -136,7 +135,7 @@ func writeKnown(w io.Writer, form string) error {
 		}
 		all = append(all, d)
 	}
-	if form == output.JSON.Name {
+	if form == flags.JSONForm.Name {
 		return encodeJSON(w, knownJSON(all))
 	}
 	var rows [][]string

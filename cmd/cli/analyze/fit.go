@@ -16,9 +16,8 @@ import (
 
 	"triton/analyzer/memory"
 	"triton/cmd/cli/complete"
-	environment "triton/cmd/cli/devices"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
 )
@@ -29,10 +28,10 @@ type fitArguments struct {
 	assume   []string
 	headroom string
 	strict   bool
-	output   output.Options
+	output   flags.Output
 }
 
-var fitForms = []output.Form{output.Text, output.JSON, output.CSV, output.Markdown, output.HTML}
+var fitForms = []flags.Form{flags.TextForm, flags.JSONForm, flags.CSVForm, flags.MarkdownForm, flags.HTMLForm}
 
 // nothingFits is the exit code with --strict.
 const nothingFits = 1
@@ -69,7 +68,7 @@ Nothing is run: all counts are predictions. Those for another kind of GPU count
 	a.output.Bind(f, fitForms)
 	complete.Flags(cmd, map[string]complete.Func{
 		"assume-device": complete.Values(gpu.KnownNames()...), "memory-headroom": complete.Nothing,
-		"output": complete.Values(strings.Fields(output.Names(fitForms, " "))...),
+		"output": complete.Values(strings.Fields(flags.FormNames(fitForms, " "))...),
 	})
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := f.FillCommand(""); err != nil {
@@ -89,7 +88,7 @@ func runFit(p process.Process, a fitArguments) error {
 		return process.UsageError("analyze fit takes --from REPORT")
 	}
 	if len(targets) == 0 {
-		targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+		targets = flags.OutputTargets{{Form: flags.TextForm.Name, File: "-"}}
 	}
 	headroom, err := flags.Headroom(a.headroom)
 	if err != nil {
@@ -157,7 +156,7 @@ func findTargets(p process.Process, assumed []string) ([]fitTarget, error) {
 	if len(assumed) > 0 {
 		return all, nil
 	}
-	m, err := gpu.Open(environment.Environment(p, nil))
+	m, err := gpu.Open(machine.GPUs(p, nil))
 	if errors.Is(err, gpu.ErrNoDriver) {
 		return nil, nil
 	}

@@ -10,21 +10,21 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/pkg/ui"
 )
 
 func writeFit(w io.Writer, form string, r *fitResult) error {
 	switch form {
-	case output.JSON.Name:
+	case flags.JSONForm.Name:
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(r)
-	case output.CSV.Name:
+	case flags.CSVForm.Name:
 		return writeFitCSV(w, r)
-	case output.Markdown.Name:
+	case flags.MarkdownForm.Name:
 		return ui.WriteMarkdown(w, fitPage(r))
-	case output.HTML.Name:
+	case flags.HTMLForm.Name:
 		return ui.WriteHTML(w, fitPage(r))
 	}
 	d := fitPage(r)

@@ -11,7 +11,6 @@ import (
 	"triton/analyzer/memory"
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	perfcmd "triton/cmd/cli/perf"
 	"triton/perf"
 	"triton/pkg/client"
@@ -30,7 +29,7 @@ type arguments struct {
 	noVerify                        bool
 	budget, stress                  time.Duration
 	directory, csv, json            string
-	result                          output.Options
+	result                          flags.Output
 	protocol                        string
 	interval, latency, wait         time.Duration
 	stability, stringChars          int
@@ -61,7 +60,7 @@ func (a *arguments) bind(f *flags.Set) {
 	f.Var(flags.Duration(&a.budget, 0, time.Second), "budget", "time after which no further server is started, in seconds or with a unit: 10m; 0 is no limit")
 	f.Var(flags.Duration(&a.stress, 3*time.Second, time.Second), "stress-time", "least time that all instances of a server run at once, in seconds or with a unit")
 	f.StringVar(&a.directory, "output-directory", "analyze-results", "folder for the recommended <model>/config.pbtxt")
-	a.result.Bind(f, output.Forms())
+	a.result.Bind(f, flags.Forms())
 	f.StringVarP(&a.csv, "csv", "f", "", "write one row for each setting to this file as CSV; the same as -o with --output csv")
 	f.StringVar(&a.json, "json", "", "write all results to this file as JSON; the same as -o with --output json")
 	f.StringVarP(&a.protocol, "protocol", "i", "grpc", "protocol of the requests, http or grpc")
@@ -92,7 +91,7 @@ func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 			return complete.RepositoryModels(repositories)
 		},
 		"protocol": complete.Values("http", "grpc"),
-		"output":   complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
+		"output":   complete.Values(strings.Fields(flags.FormNames(flags.Forms(), " "))...),
 	}
 	for _, name := range []string{
 		"model-config-name", "backend-config",
@@ -111,7 +110,7 @@ type options struct {
 	load      perf.Config // each measurement sets model, batch and concurrency
 	client    client.Options
 	directory string // for the configuration
-	targets   output.Targets
+	targets   flags.OutputTargets
 	serve     []string
 	wait      time.Duration
 }
@@ -185,10 +184,10 @@ func (a *arguments) serverFlags(o *options) {
 
 // outputs collects the places that the result is written to.
 func (a *arguments) outputs(o *options) (err error) {
-	if o.targets, err = a.result.Targets(output.Forms()); err != nil {
+	if o.targets, err = a.result.Targets(flags.Forms()); err != nil {
 		return err
 	}
-	for _, t := range []output.Target{{Form: output.CSV.Name, File: a.csv}, {Form: output.JSON.Name, File: a.json}} {
+	for _, t := range []flags.OutputTarget{{Form: flags.CSVForm.Name, File: a.csv}, {Form: flags.JSONForm.Name, File: a.json}} {
 		if t.File != "" {
 			o.targets = append(o.targets, t)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"triton/analyzer/memory"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/perf/data"
 	"triton/pkg/client"
@@ -45,7 +44,7 @@ func TestFlagsReachOptions(t *testing.T) {
 	require.Equal(t, 10*time.Minute, o.Footprint.Budget)
 	require.InDelta(t, 0.01, o.Tolerance, 1e-9)
 	require.Equal(t, "out", o.directory)
-	require.ElementsMatch(t, output.Targets{{Form: "markdown", File: "x.md"}, {Form: "csv", File: "x.csv"}, {Form: "json", File: "x.json"}}, o.targets)
+	require.ElementsMatch(t, flags.OutputTargets{{Form: "markdown", File: "x.md"}, {Form: "csv", File: "x.csv"}, {Form: "json", File: "x.json"}}, o.targets)
 	require.Equal(t, client.HTTP, o.client.Protocol)
 	require.Equal(t, 50*time.Millisecond, o.load.Interval)
 	require.InDelta(t, 0.07, o.load.Stability, 1e-9)

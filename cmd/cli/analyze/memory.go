@@ -11,11 +11,10 @@ import (
 
 	"triton/analyzer/memory"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 )
 
-var memoryForms = []output.Form{output.Text, output.JSON}
+var memoryForms = []flags.Form{flags.TextForm, flags.JSONForm}
 
 // memoryFlags are the flags of analyze that memory has too.
 var memoryFlags = []string{
@@ -54,7 +53,7 @@ could be started, 130 interrupted (what was measured is still reported).`,
 	for _, name := range memoryFlags {
 		f.AddFlag(all.Lookup(name))
 	}
-	a.result = output.Options{}
+	a.result = flags.Output{}
 	a.result.Bind(f, memoryForms)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.FillCommand(a.config); err != nil {
@@ -117,7 +116,7 @@ func measureModels(ctx context.Context, p process.Process, a *arguments, models 
 	return nil
 }
 
-func writeMemory(p process.Process, targets output.Targets, results []*memory.Result) error {
+func writeMemory(p process.Process, targets flags.OutputTargets, results []*memory.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -126,7 +125,7 @@ func writeMemory(p process.Process, targets output.Targets, results []*memory.Re
 		err = memory.WriteMemory(p.Stdout, results)
 	}
 	return errors.Join(err, targets.Write(p, func(w io.Writer, form string) error {
-		if form == output.JSON.Name {
+		if form == flags.JSONForm.Name {
 			return memory.WriteJSONs(w, results)
 		}
 		return memory.WriteMemory(w, results)

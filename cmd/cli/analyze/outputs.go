@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"triton/analyzer/memory"
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
 )
@@ -25,8 +25,8 @@ func write(p process.Process, o *options, r *memory.Result) error {
 	}
 	errs = append(errs, o.targets.Write(p, func(w io.Writer, form string) error {
 		return map[string]func(io.Writer, *memory.Result) error{
-			output.Text.Name: memory.WriteText, output.JSON.Name: memory.WriteJSON, output.CSV.Name: memory.WriteCSV,
-			output.Markdown.Name: memory.WriteMarkdown, output.HTML.Name: memory.WriteHTML,
+			flags.TextForm.Name: memory.WriteText, flags.JSONForm.Name: memory.WriteJSON, flags.CSVForm.Name: memory.WriteCSV,
+			flags.MarkdownForm.Name: memory.WriteMarkdown, flags.HTMLForm.Name: memory.WriteHTML,
 		}[form](w, r)
 	}))
 	if r.Recommended != nil && o.directory != "" {

@@ -9,7 +9,7 @@ import (
 	"triton/analyzer/bench"
 	"triton/analyzer/memory"
 	"triton/analyzer/memory/meter"
-	"triton/cmd/cli/devices"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
 )
@@ -45,7 +45,7 @@ func analyze(ctx context.Context, p process.Process, o *options) (*memory.Result
 		return &memory.Result{}, fmt.Errorf("find the path of this program, which starts the servers: %w", err)
 	}
 	var view gpu.View
-	if m, err := gpu.Open(devices.Environment(p, nil)); err == nil { // the servers have the same environment
+	if m, err := gpu.Open(machine.GPUs(p, nil)); err == nil { // the servers have the same environment
 		defer m.Close()
 		view = m
 	} else if !errors.Is(err, gpu.ErrNoDriver) {

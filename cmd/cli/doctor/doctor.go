@@ -13,14 +13,13 @@ import (
 
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/ui"
 )
 
 // options holds what the flags set.
 type options struct {
-	output       output.Options
+	output       flags.Output
 	repositories []string
 	backends     string
 	python       string
@@ -33,7 +32,7 @@ type options struct {
 }
 
 // forms are the forms of the result.
-func forms() []output.Form { return []output.Form{output.Text, output.JSON} }
+func forms() []flags.Form { return []flags.Form{flags.TextForm, flags.JSONForm} }
 
 func (o *options) bind(f *flags.Set) {
 	f.StringArrayVar(&o.repositories, "model-repository", nil, "folder of models that the server shall read; may be repeated")
@@ -91,7 +90,7 @@ wrong. Warnings do not change it.`,
 			return &process.ExitError{Code: process.Usage, Err: err}
 		}
 		if !targets.Stdout() {
-			targets = append(targets, output.Target{Form: output.Text.Name, File: "-"})
+			targets = append(targets, flags.OutputTarget{Form: flags.TextForm.Name, File: "-"})
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
 		defer cancel()
@@ -121,7 +120,7 @@ func look(ctx context.Context, p process.Process, o options) []Finding {
 }
 
 func write(w io.Writer, form string, found []Finding) error {
-	if form == output.JSON.Name {
+	if form == flags.JSONForm.Name {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(map[string]any{"findings": found})

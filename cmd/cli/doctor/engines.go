@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/cmd/cli/library"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/server/backend/onnx"
 )
@@ -17,7 +17,7 @@ func onnxRuntime(_ context.Context, p process.Process, o options) []Finding {
 	if !onnx.Linked {
 		return nil
 	}
-	path, err := onnx.Find(library.Search(p, "", o.backends))
+	path, err := onnx.Find(machine.ONNXRuntime(p, "", o.backends))
 	if err != nil {
 		return []Finding{about(check, Warning, "no library").do("%v", err)}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"triton/cmd/cli/devices"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
 	"triton/pkg/ui"
@@ -12,10 +12,10 @@ import (
 
 func gpus(_ context.Context, p process.Process, _ options) []Finding {
 	const check = "GPUs"
-	if devices.CPUOnly(p) {
+	if machine.CPUOnly(p) {
 		return []Finding{about(check, Note, "TRITON_SERVER_CPU_ONLY is set: none is used")}
 	}
-	machine, err := gpu.Open(devices.Environment(p, nil))
+	machine, err := gpu.Open(machine.GPUs(p, nil))
 	if errors.Is(err, gpu.ErrNoDriver) {
 		return []Finding{about(check, Note, "no NVIDIA driver: models run on processors")}
 	}

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"triton/cmd/cli/devices"
-	"triton/cmd/cli/library"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
 	"triton/pkg/cuda"
@@ -27,7 +26,7 @@ func gpuWork(ctx context.Context, p process.Process, o options) []Finding {
 		return nil
 	}
 	const check = "work on GPUs"
-	machine, err := gpu.Open(devices.Environment(p, nil))
+	machine, err := gpu.Open(machine.GPUs(p, nil))
 	if err != nil {
 		return []Finding{about(check, Failure, "there is no GPU to try").do("%v", err)}
 	}
@@ -111,8 +110,8 @@ func addOn(ctx context.Context, p process.Process, o options, driver cuda.Driver
 	opts := local.Options()
 	opts.Repositories = []string{dir}
 	opts.Models.Control = models.ControlExplicit // a load tells what is wrong, a start only that something is
-	opts.Backends = server.NewBackends(library.Search(p, "", o.backends))
-	opts.GPUs = devices.Environment(p, driver)
+	opts.Backends = server.NewBackends(machine.ONNXRuntime(p, "", o.backends))
+	opts.GPUs = machine.GPUs(p, driver)
 	begin := time.Now()
 	s, err := local.Start(ctx, opts)
 	if err != nil {

@@ -33,7 +33,7 @@ func usageError(p process.Process, err error) error {
 //
 // Of several reasons the first one decides: no request was completed, the run failed, a condition
 // of --fail-on, no level within the latency threshold.
-func result(p process.Process, o *options, rep *perf.Report, err error) error {
+func exitResult(p process.Process, o *options, rep *perf.Report, err error) error {
 	var setup *perf.SetupError
 	var load *perf.LoadError
 	switch {

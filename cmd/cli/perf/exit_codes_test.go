@@ -57,7 +57,7 @@ func TestExitRule(t *testing.T) {
 				require.NoError(t, o.setFailOn(c.failOn))
 			}
 			var errs bytes.Buffer
-			err := result(process.Process{Stderr: &errs}, o, c.report, c.err)
+			err := exitResult(process.Process{Stderr: &errs}, o, c.report, c.err)
 			if c.want == 0 {
 				require.NoError(t, err)
 				return

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/data"
@@ -35,8 +34,8 @@ type options struct {
 	compressionGiven bool
 	verbose          int
 	table            string
-	output           output.Options
-	targets          output.Targets
+	output           flags.Output
+	targets          flags.OutputTargets
 	noTUI            bool
 	help             bool
 	version          bool

@@ -6,9 +6,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"triton/cmd/cli/devices"
-	"triton/cmd/cli/library"
-	"triton/cmd/cli/perf/inprocess"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/server"
@@ -47,16 +45,16 @@ func checkInProcess(o *options) error {
 func startInProcess(ctx context.Context, p process.Process, o *options) (perf.Target, error) {
 	c := server.Default()
 	c.Version = p.Version
-	c.Backends = server.NewBackends(library.Search(p, "", c.BackendDirectory))
-	c.GPUs = devices.Environment(p, nil)
+	c.Backends = server.NewBackends(machine.ONNXRuntime(p, "", c.BackendDirectory))
+	c.GPUs = machine.GPUs(p, nil)
 	if o.verbose > 1 {
 		c.Log = slog.New(slog.NewTextHandler(p.Stderr, nil))
 	}
-	opts := inprocess.Options{
+	opts := inProcessOptions{
 		Server: c, Repository: o.repository, Model: o.config.Model, Version: o.config.Version, Streaming: o.config.Streaming,
 	}
 	for _, m := range o.config.Composing {
 		opts.Composing = append(opts.Composing, m.Model)
 	}
-	return inprocess.Start(ctx, opts)
+	return startServer(ctx, opts)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
 
@@ -15,10 +15,10 @@ import (
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr strings.Builder
-	file, alone := output.Targets{{Form: "json", File: "x.json"}}, output.Targets{{Form: "json", File: "-"}}
+	file, alone := flags.OutputTargets{{Form: "json", File: "x.json"}}, flags.OutputTargets{{Form: "json", File: "-"}}
 	for name, c := range map[string]struct {
 		terminals, environ string // o and e: standard output and error are terminals
-		targets            output.Targets
+		targets            flags.OutputTargets
 		noTUI              bool
 		out, live          io.Writer
 		shared             [2]bool // text and notices with the view

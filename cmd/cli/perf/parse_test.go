@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/data"
@@ -48,7 +48,7 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"-l 250us", "TRITON_MEASUREMENT_INTERVAL=2s", func(o *options) any { return [2]time.Duration{o.config.Interval, o.config.LatencyLimit} }, [2]time.Duration{2 * time.Second, 250 * time.Microsecond}},
 		{"-p 500x -l 29.5", "", func(o *options) any { return [2]time.Duration{o.config.Interval, o.config.LatencyLimit} }, [2]time.Duration{500 * time.Millisecond, 29 * time.Millisecond}},
 		{"--collect-metrics --metrics-interval 1s", "", func(o *options) any { return o.config.MetricsInterval }, time.Second},
-		{"--output json", "", func(o *options) any { return o.targets }, output.Targets{{Form: "json", File: "-"}}},
+		{"--output json", "", func(o *options) any { return o.targets }, flags.OutputTargets{{Form: "json", File: "-"}}},
 		{"-o DIR/a.json -o DIR/b.md", "TRITON_PERF_NO_TUI=true", func(o *options) any { return [2]any{len(o.targets), o.noTUI} }, [2]any{2, true}},
 		{"", "TRITON_OUTPUT=DIR/a.html", func(o *options) any { return o.targets[0].Form }, "html"},
 		{"--request-count 7 --request-count 9", "", func(o *options) any { return [2]int{o.config.RequestCount, o.config.Samples} }, [2]int{7, 7}},

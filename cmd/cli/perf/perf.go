@@ -11,9 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/perf/recording"
-	"triton/cmd/cli/perf/results"
-	runcmd "triton/cmd/cli/perf/run"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/load"
@@ -40,7 +37,7 @@ func NewCommand(p process.Process) *cobra.Command {
 		}
 		_ = writeHelp(cmd.OutOrStdout(), p)
 	})
-	addCommands(cmd, p, newLLMCommand(p), results.NewReportCommand(p), results.NewCompareCommand(p), recording.NewCommand(p), newReplayCommand(p), runcmd.NewCommand(p))
+	addCommands(cmd, p, newLLMCommand(p), newReportCommand(p), newCompareCommand(p), newRecordCommand(p), newReplayCommand(p), newRunCommand(p))
 	return cmd
 }
 
@@ -75,7 +72,7 @@ func runModel(ctx context.Context, p process.Process, o *options) error {
 		return nil
 	}
 	if rep == nil {
-		return result(p, o, rep, err)
+		return exitResult(p, o, rep, err)
 	}
 	written := errors.Join(writeCSVs(p, o, rep), writeExport(p, o, rep), writeLLM(p, o), writeResult(p, o, rep))
 	switch {
@@ -84,7 +81,7 @@ func runModel(ctx context.Context, p process.Process, o *options) error {
 	case written != nil: // the text of err does not have it
 		fmt.Fprintf(p.Stderr, "%s\n\n", written)
 	}
-	return result(p, o, rep, err)
+	return exitResult(p, o, rep, err)
 }
 
 // writeCSVs writes the report and, for an ensemble, a report for each composing model.

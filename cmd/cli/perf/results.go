@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/perf"
 	"triton/perf/report"
@@ -17,11 +17,11 @@ import (
 
 // results adds the options that say how the result is shown.
 func (o *options) results(t table) {
-	t.value("output", "", "<"+output.Names(output.Forms(), "|")+">", output.Usage+"; then perf_analyzer's text goes to standard error (text)", func(text string) error {
+	t.value("output", "", "<"+flags.FormNames(flags.Forms(), "|")+">", flags.OutputUsage+"; then perf_analyzer's text goes to standard error (text)", func(text string) error {
 		o.output.Form = text
 		return nil
 	})
-	t.value("output-file", "o", "<file>", output.FileUsage, func(text string) error {
+	t.value("output-file", "o", "<file>", flags.FileUsage, func(text string) error {
 		o.output.Files = append(o.output.Files, text)
 		return nil
 	})
@@ -31,7 +31,7 @@ func (o *options) results(t table) {
 
 // checkFiles returns an error about a file that cannot be written after the measurement.
 func (o *options) checkFiles() (err error) {
-	if o.targets, err = o.output.Targets(output.Forms()); err != nil {
+	if o.targets, err = o.output.Targets(flags.Forms()); err != nil {
 		return err
 	}
 	names := []string{o.csv, o.export}
@@ -59,15 +59,15 @@ func (o *options) checkFiles() (err error) {
 func writeResult(p process.Process, o *options, rep *perf.Report) error {
 	return o.targets.Write(p, func(w io.Writer, form string) error {
 		switch form {
-		case output.Text.Name:
+		case flags.TextForm.Name:
 			return report.WriteTable(w, rep, false)
-		case output.CSV.Name:
+		case flags.CSVForm.Name:
 			return report.WriteTableCSV(w, rep)
-		case output.Markdown.Name:
+		case flags.MarkdownForm.Name:
 			return report.WriteMarkdown(w, rep)
-		case output.JSON.Name:
+		case flags.JSONForm.Name:
 			return resultfile.Write(w, rep, fileOptions(p, o))
-		case output.HTML.Name:
+		case flags.HTMLForm.Name:
 			runs := []chart.Run{{Name: o.config.Model, File: resultfile.New(rep, fileOptions(p, o))}}
 			return chart.WriteHTML(w, runs, chart.Options{Version: p.Version})
 		}

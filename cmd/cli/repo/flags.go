@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel/autofill"
@@ -25,7 +24,7 @@ const defaultMaxBatchUsage = "the server's default-max-batch-size: max_batch_siz
 type lintOptions struct {
 	lint.Options
 	format   string // as in Output.Form
-	output   output.Options
+	output   flags.Output
 	severity string
 	failOn   string
 	rules    bool
@@ -112,26 +111,26 @@ func (o *lintOptions) applyBackendConfig() error {
 
 // forms returns the forms of the findings. From SARIF on they are those of services that show them
 // beside the code.
-func forms() []output.Form {
-	return append(output.Forms(), output.Form{Name: "sarif", Extensions: []string{".sarif"}}, output.Form{Name: "github"},
-		output.Form{Name: "junit"}, output.Form{Name: "checkstyle"}, output.Form{Name: "codeclimate"})
+func forms() []flags.Form {
+	return append(flags.Forms(), flags.Form{Name: "sarif", Extensions: []string{".sarif"}}, flags.Form{Name: "github"},
+		flags.Form{Name: "junit"}, flags.Form{Name: "checkstyle"}, flags.Form{Name: "codeclimate"})
 }
 
 // targets returns where the findings go. The value of --output may be a file, as it was before
 // -o: with --format, or with an extension that names no form, which means text.
-func (o *lintOptions) targets() (output.Targets, error) {
+func (o *lintOptions) targets() (flags.OutputTargets, error) {
 	known := func(name string) bool {
-		return slices.ContainsFunc(forms(), func(f output.Form) bool { return f.Name == name })
+		return slices.ContainsFunc(forms(), func(f flags.Form) bool { return f.Name == name })
 	}
 	file := o.output.Form
 	switch {
 	case o.format == "":
-		if file == "" || known(file) || !strings.ContainsAny(file, "./") || output.FormOf(forms(), file) != "" {
+		if file == "" || known(file) || !strings.ContainsAny(file, "./") || flags.FormOf(forms(), file) != "" {
 			return o.output.Targets(forms())
 		}
-		o.format = output.Text.Name
+		o.format = flags.TextForm.Name
 	case !known(o.format):
-		return nil, fmt.Errorf("--format: unknown format %q: use one of %s", o.format, output.Names(forms(), ", "))
+		return nil, fmt.Errorf("--format: unknown format %q: use one of %s", o.format, flags.FormNames(forms(), ", "))
 	case known(file):
 		return nil, fmt.Errorf("--output %s and --format %s both name a form: leave out --format", file, o.format)
 	}
@@ -139,7 +138,7 @@ func (o *lintOptions) targets() (output.Targets, error) {
 	if file != "" {
 		files = append(files, file)
 	}
-	return (&output.Options{Form: o.format, Files: files}).Targets(forms())
+	return (&flags.Output{Form: o.format, Files: files}).Targets(forms())
 }
 
 // scaffoldOptions holds what the flags of scaffold set.

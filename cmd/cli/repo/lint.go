@@ -12,7 +12,6 @@ import (
 
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
 	"triton/pkg/ui"
@@ -55,8 +54,8 @@ command line is wrong or a path cannot be read.`,
 	severities := []string{"note", "warning", "error"}
 	when := complete.Values("auto", "always", "never")
 	complete.Flags(cmd, map[string]complete.Func{
-		"output":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
-		"format":   complete.Values(strings.Fields(output.Names(forms(), " "))...),
+		"output":   complete.Values(strings.Fields(flags.FormNames(forms(), " "))...),
+		"format":   complete.Values(strings.Fields(flags.FormNames(forms(), " "))...),
 		"severity": complete.Values(severities...),
 		"fail-on":  complete.Values(append(severities, failOnNothing)...),
 		"explain":  completeRules, "color": when, "excerpt": when,
@@ -167,7 +166,7 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 		return err
 	}
 	if len(targets) == 0 {
-		targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+		targets = flags.OutputTargets{{Form: flags.TextForm.Name, File: "-"}}
 	}
 	r := style.report(o, models, found, p)
 	write := func(w io.Writer, form string) error {

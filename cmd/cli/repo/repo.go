@@ -6,7 +6,6 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
-	"triton/cmd/cli/repo/traffic"
 )
 
 // NewCommand returns `triton repo`.
@@ -18,6 +17,6 @@ func NewCommand(p process.Process) *cobra.Command {
 		RunE:  flags.RequireSubcommand,
 	}
 	cmd.AddCommand(newLintCommand(p), newFmtCommand(p), newRenderCommand(p), newDiffCommand(p), newStateCommand(p), newLSPCommand(p))
-	cmd.AddCommand(newScaffoldCommand(p), newExampleCommand(p), traffic.NewCommand(p))
+	cmd.AddCommand(newScaffoldCommand(p), newExampleCommand(p), newTrafficCommand(p))
 	return cmd
 }

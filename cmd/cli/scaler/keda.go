@@ -39,7 +39,7 @@ type scaler struct {
 	changed chan struct{} // closed by the next round
 }
 
-// New returns a scaler.
+// newScaler returns a scaler.
 func newScaler(o reader) *scaler { return &scaler{opts: o, changed: make(chan struct{})} }
 
 // Register adds the scaler to a gRPC server.

@@ -10,7 +10,7 @@ import (
 // maxParallel bounds how many replicas are read at the same time.
 const maxParallel = 64
 
-// replica is what one replica said in the latest round and before it.
+// replicaState is what one replica said in the latest round and before it.
 type replicaState struct {
 	before, now *reading // now is nil if it did not answer
 	err         error

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"triton/cmd/cli/devices"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
 )
@@ -27,7 +27,7 @@ type container struct {
 // InContainer returns p as a call of `tritonserver` whose arguments come from the
 // environment variables of a SageMaker container.
 func InContainer(p process.Process) (process.Process, error) {
-	c := container{p.Getenv, "/opt/ml/model/", "/tmp/sagemaker", func() []int { return ordinals(devices.Environment(p, nil)) }}
+	c := container{p.Getenv, "/opt/ml/model/", "/tmp/sagemaker", func() []int { return ordinals(machine.GPUs(p, nil)) }}
 	args, environ, err := c.arguments()
 	if err != nil {
 		return p, err

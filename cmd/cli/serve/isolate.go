@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"triton/cmd/cli/library"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/server"
 	"triton/server/backend/isolated/host"
@@ -49,7 +49,7 @@ func IsIsolatedModel(args []string) bool { return len(args) > 1 && args[1] == is
 func RunIsolatedModel(p process.Process) int {
 	err := errors.New("this program was not started by a server")
 	if len(p.Args) == 5 {
-		err = host.Main(p.Args[4], p.Environ, server.NewBackends(library.Search(p, p.Args[2], p.Args[3])))
+		err = host.Main(p.Args[4], p.Environ, server.NewBackends(machine.ONNXRuntime(p, p.Args[2], p.Args[3])))
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "error: running an isolated model: %s\n", err)

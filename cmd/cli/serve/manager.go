@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 
-	"triton/cmd/cli/systemd"
 	"triton/server"
 )
 
@@ -13,13 +12,13 @@ import (
 var socketNames = []string{"http", "grpc", "metrics"}
 
 // inherit makes the services use the sockets that systemd opened.
-func inherit(u *systemd.Unit, o *server.Options) {
+func inherit(u *systemdUnit, o *server.Options) {
 	o.HTTP.Inherited, o.GRPC.Inherited, o.Metrics.Inherited = u.Listener("http"), u.Listener("grpc"), u.Listener("metrics")
 }
 
 // reporter tells systemd in which state the server is.
 type reporter struct {
-	unit *systemd.Unit
+	unit *systemdUnit
 	log  *slog.Logger
 }
 
@@ -30,19 +29,19 @@ func (r reporter) notify(messages ...string) {
 }
 
 func (r reporter) stopping() {
-	r.notify(systemd.Stopping, systemd.Status("answering the requests in flight"))
+	r.notify(systemdStopping, systemdStatus("answering the requests in flight"))
 }
 
 // follow reports that the server serves and, until the returned function is called, that it is
 // alive.
 func (r reporter) follow(s *server.Server) (stop func()) {
-	r.notify(systemd.Status("loading models"))
+	r.notify(systemdStatus("loading models"))
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
 		case <-s.Serving():
-			r.notify(systemd.Ready, systemd.Status("serving"))
+			r.notify(systemdReady, systemdStatus("serving"))
 			// The check takes the locks that requests take.
 			r.unit.Watch(ctx, func() bool { s.Service().Index(true); return true })
 		case <-ctx.Done():

@@ -11,10 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"triton/cmd/cli/devices"
-	"triton/cmd/cli/library"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
-	"triton/cmd/cli/systemd"
 	"triton/pkg/cuda"
 	"triton/pkg/log"
 	"triton/server"
@@ -39,7 +37,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	}
 	defer sink.Close()
 	opts := o.Options
-	unit, err := systemd.Open(p.Getenv, os.Getpid(), socketNames...)
+	unit, err := openSystemd(p.Getenv, os.Getpid(), socketNames...)
 	if err != nil {
 		return usageError(err)
 	}
@@ -51,10 +49,10 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	if o.access {
 		opts.Access = opts.Log
 	}
-	if devices.CPUOnly(p) {
+	if machine.CPUOnly(p) {
 		opts.Metrics.GPU = false
 	}
-	search := library.Search(p, o.library, o.BackendDirectory)
+	search := machine.ONNXRuntime(p, o.library, o.BackendDirectory)
 	if _, err := onnx.Find(search); err != nil {
 		opts.Log.Warn(fmt.Sprintf("models for ONNX Runtime will not be served: %s", err))
 	}
@@ -62,7 +60,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	opts.Isolation.Program = o.isolatedProgram()
 	opts.LimitHeap = debug.SetMemoryLimit(-1) == math.MaxInt64 // GOMEMLIMIT is not set
 	opts.CUDA = openCUDA(p, &opts)
-	opts.GPUs = devices.Environment(p, opts.CUDA)
+	opts.GPUs = machine.GPUs(p, opts.CUDA)
 	var s *server.Server
 	opts.Models.Closed = newReclaimer(func() {
 		s.Pool().Trim()
@@ -83,7 +81,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 // openCUDA returns the CUDA driver for memory that clients register; nil if they may not or
 // there is no driver.
 func openCUDA(p process.Process, opts *server.Options) cuda.Driver {
-	if !opts.ClientSharedMemory || devices.CPUOnly(p) {
+	if !opts.ClientSharedMemory || machine.CPUOnly(p) {
 		return nil
 	}
 	d, err := cuda.Open()

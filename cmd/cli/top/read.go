@@ -8,14 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"triton/cmd/cli/connect"
 	"triton/pkg/client"
 	"triton/pkg/scrape"
 )
 
 // read asks a server all that a sample has. One of its two ports is enough: what the other one would
 // tell is missing, with a note. The error is that of the first port if none answers.
-func read(ctx context.Context, s *connect.Server, timeout time.Duration) (*sample, error) {
+func read(ctx context.Context, s *connection, timeout time.Duration) (*sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var (
@@ -27,10 +26,10 @@ func read(ctx context.Context, s *connect.Server, timeout time.Duration) (*sampl
 		metaErr, indexErr, countErr error
 		pageErr                     error
 	)
-	all.Go(func() { meta, metaErr = s.Client.ServerMetadata(ctx) })
-	all.Go(func() { index, indexErr = s.Client.Index(ctx, false) })
-	all.Go(func() { statistics, countErr = s.Client.Statistics(ctx, "", "") })
-	all.Go(func() { page, pageErr = s.Metrics.Read(ctx) })
+	all.Go(func() { meta, metaErr = s.client.ServerMetadata(ctx) })
+	all.Go(func() { index, indexErr = s.client.Index(ctx, false) })
+	all.Go(func() { statistics, countErr = s.client.Statistics(ctx, "", "") })
+	all.Go(func() { page, pageErr = s.metrics.Read(ctx) })
 	all.Wait()
 	if countErr != nil && pageErr != nil {
 		return nil, errors.Join(brief(countErr), pageErr)

@@ -15,9 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/cmd/cli/complete"
-	"triton/cmd/cli/connect"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/ui"
 )
@@ -25,12 +23,12 @@ import (
 // redraw is how often the view is drawn without a new reading: it shows how long a server is silent.
 const redraw = 500 * time.Millisecond
 
-var forms = []output.Form{output.Text, output.JSON}
+var forms = []flags.Form{flags.TextForm, flags.JSONForm}
 
 // options holds what the flags set.
 type options struct {
-	server   connect.Options
-	output   output.Options
+	server   serverFlags
+	output   flags.Output
 	interval time.Duration
 	timeout  time.Duration
 	once     bool
@@ -41,7 +39,7 @@ type options struct {
 }
 
 func (o *options) bind(f *flags.Set) {
-	o.server.Bind(f)
+	o.server.bind(f)
 	f.DurationVar(&o.interval, "interval", 2*time.Second, "time between two readings; rates and means are of that time")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "longest time of a reading")
 	f.BoolVar(&o.once, "once", false, "print one table after two readings; the default without a terminal and with --output")
@@ -76,7 +74,7 @@ The exit code of --once is 1 when the server does not answer.`,
 	f := flags.New(p, "top", cmd.Flags())
 	o.bind(f)
 	complete.Flags(cmd, map[string]complete.Func{
-		"output": complete.Values(output.Text.Name, output.JSON.Name),
+		"output": complete.Values(flags.TextForm.Name, flags.JSONForm.Name),
 		"sort":   complete.Values(columnNames()...),
 	})
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
@@ -108,11 +106,11 @@ func (o *options) run(ctx context.Context, p process.Process) error {
 	if err := targets.Check(); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
-	server, err := o.server.Server()
+	server, err := o.server.connect()
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer server.close()
 	ctx, stop := p.Interruptible(ctx)
 	defer stop()
 	ask := func(ctx context.Context) (*sample, error) { return read(ctx, server, o.timeout) }
@@ -126,7 +124,7 @@ func (o *options) run(ctx context.Context, p process.Process) error {
 }
 
 // print writes one table.
-func (o *options) print(ctx context.Context, p process.Process, targets output.Targets, ask func(context.Context) (*sample, error)) error {
+func (o *options) print(ctx context.Context, p process.Process, targets flags.OutputTargets, ask func(context.Context) (*sample, error)) error {
 	first, err := ask(ctx)
 	if err != nil {
 		return fmt.Errorf("top: %w", err)
@@ -143,10 +141,10 @@ func (o *options) print(ctx context.Context, p process.Process, targets output.T
 	t := between(first, second, o.filter)
 	order(t.Rows, o.sort, o.reverse)
 	if len(targets) == 0 {
-		targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+		targets = flags.OutputTargets{{Form: flags.TextForm.Name, File: "-"}}
 	}
 	return targets.Write(p, func(w io.Writer, form string) error {
-		if form == output.JSON.Name {
+		if form == flags.JSONForm.Name {
 			e := json.NewEncoder(w)
 			e.SetIndent("", "  ")
 			return e.Encode(t)

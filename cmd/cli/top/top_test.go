@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/cmd/cli/connect"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
 	"triton/pkg/scrape"
@@ -250,8 +250,8 @@ func TestServer(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	for _, ports := range []connect.Options{{Address: s.HTTP, Metrics: s.Metrics}, {Address: s.Metrics, Metrics: s.Metrics}, {Address: s.HTTP, Metrics: s.HTTP}} {
-		at, err := ports.Server()
+	for _, ports := range []serverFlags{{flags.Server{Address: s.HTTP}, s.Metrics}, {flags.Server{Address: s.Metrics}, s.Metrics}, {flags.Server{Address: s.HTTP}, s.HTTP}} {
+		at, err := ports.connect()
 		require.NoError(t, err)
 		infer(3)
 		first, err := read(t.Context(), at, time.Minute)
@@ -259,7 +259,7 @@ func TestServer(t *testing.T) {
 		infer(7)
 		second, err := read(t.Context(), at, time.Minute)
 		require.NoError(t, err)
-		at.Close()
+		at.close()
 		all := between(first, second, "")
 		require.InDelta(t, 7, *all.All.Requests*all.Seconds, 1e-6)
 		require.InDelta(t, 0, *all.Rows[0].Failures, 0)

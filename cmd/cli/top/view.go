@@ -110,7 +110,7 @@ func machineRow(width int, m *Machine) string {
 	return ui.Row(width, parts...)
 }
 
-// WriteText writes a table for people and scripts, in all columns.
+// writeText writes a table for people and scripts, in all columns.
 func (t *Table) writeText(w io.Writer, by string, reverse bool) error {
 	rows := append([]Row{t.All}, t.Rows...)
 	shown, widths := columns, make([]int, len(columns))

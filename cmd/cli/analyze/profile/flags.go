@@ -9,17 +9,16 @@ import (
 	"triton/analyzer/settings"
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 )
 
 // bind adds the flags of the options to the command.
-func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *output.Options) *optionFlags {
+func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *flags.Output) *optionFlags {
 	f := bindOptions(p, "analyze "+cmd.Name(), cmd, commonFlags{Mode: &o.Mode, Quiet: &o.Quiet, Verbose: &o.Verbose},
 		o.Options(), o.RemovedFlags(), settings.OwnFlags()...)
 	f.Group("Result in one file")
 	own := flags.New(p, cmd.Name(), pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError))
-	result.Bind(own, output.Forms())
+	result.Bind(own, flags.Forms())
 	own.VisitAll(func(flag *pflag.Flag) { f.Add(flag.Value, flag.Name, flag.Shorthand, flag.Usage) })
 	f.MarkOwn("output", "output-file")
 	f.MarkCommandLineOnly("output", "output-file")
@@ -40,7 +39,7 @@ func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *ou
 			"inference-output-fields":   complete.Values(settings.Columns()...),
 			"gpu-output-fields":         complete.Values(settings.Columns()...),
 			"server-output-fields":      complete.Values(settings.Columns()...),
-			"output":                    complete.Values(strings.Fields(output.Names(output.Forms(), " "))...),
+			"output":                    complete.Values(strings.Fields(flags.FormNames(flags.Forms(), " "))...),
 			"gpus":                      complete.Values("all", "[]"),
 			"search-dimensions":         complete.Values(settings.Dimensions()...),
 		})

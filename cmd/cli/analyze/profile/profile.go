@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/analyzer/settings"
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
 
@@ -56,7 +56,7 @@ Without a model repository, write the reports of the latest checkpoint again.`,
 }
 
 func build(p process.Process, run runner, o *settings.Profile, cmd *cobra.Command) *cobra.Command {
-	result := &output.Options{}
+	result := &flags.Output{}
 	f := bind(p, o, cmd, result)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.FillEnvironment(); err != nil {
@@ -69,7 +69,7 @@ func build(p process.Process, run runner, o *settings.Profile, cmd *cobra.Comman
 		if err := o.Load(host, f.Changed); err != nil {
 			return &process.ExitError{Code: process.Failure, Err: err}
 		}
-		targets, err := result.Targets(output.Forms())
+		targets, err := result.Targets(flags.Forms())
 		if err == nil {
 			err = targets.Check()
 		}

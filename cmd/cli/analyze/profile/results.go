@@ -8,7 +8,7 @@ import (
 	"triton/analyzer/profile"
 	"triton/analyzer/report"
 	"triton/analyzer/settings"
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
 
@@ -31,9 +31,9 @@ func writeReports(p process.Process, o *settings.Profile, measured *profile.Repo
 		Output: o.Output, Across: o.Global.Goal, ObjectivesSet: o.IsSet("objectives"),
 		ReportCommand: fmt.Sprintf("triton analyze report --checkpoint-directory %s --export-path %s", o.CheckpointDirectory, o.Output.ExportPath),
 	}
-	var targets output.Targets
+	var targets flags.OutputTargets
 	for _, f := range o.Output.Results {
-		targets = append(targets, output.Target(f))
+		targets = append(targets, flags.OutputTarget(f))
 	}
 	if o.Verbose {
 		e.Console = p.Stdout

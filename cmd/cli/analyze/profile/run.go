@@ -11,7 +11,7 @@ import (
 	"triton/analyzer/profile"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
-	"triton/cmd/cli/devices"
+	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
 )
@@ -139,7 +139,7 @@ func openGPUs(p process.Process, o *settings.Profile, progress *progress) (gpu.V
 		return nil, nil, nil
 	}
 	var view gpu.View
-	opened, err := gpu.Open(devices.Environment(p, nil))
+	opened, err := gpu.Open(machine.GPUs(p, nil))
 	switch {
 	case err == nil:
 		view = opened

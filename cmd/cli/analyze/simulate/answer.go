@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"triton/analyzer/capacity"
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/pkg/ui"
 )
 
@@ -43,9 +43,9 @@ type answer struct {
 
 func (r *capacityResult) write(w io.Writer, form string) error {
 	switch form {
-	case output.JSON.Name:
+	case flags.JSONForm.Name:
 		return r.writeJSON(w)
-	case output.CSV.Name:
+	case flags.CSVForm.Name:
 		return writeCSV(w, r.evidence())
 	}
 	rows := r.evidence()

@@ -11,7 +11,6 @@ import (
 
 	"triton/analyzer/capacity"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/modelconfig"
@@ -32,7 +31,7 @@ type arguments struct {
 	p99                               time.Duration
 	refused                           float64
 	perDevice, mostInstances          int
-	result                            output.Options
+	result                            flags.Output
 }
 
 // bind defines the flags that both commands have.
@@ -75,7 +74,7 @@ type work struct {
 	model   string
 	planner capacity.Planner
 	space   capacity.Space
-	targets output.Targets
+	targets flags.OutputTargets
 }
 
 // work parses the arguments. The error joins all mistakes.
@@ -89,7 +88,7 @@ func (a *arguments) work() (*work, error) {
 		errs = append(errs, err)
 	}
 	if len(w.targets) == 0 {
-		w.targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+		w.targets = flags.OutputTargets{{Form: flags.TextForm.Name, File: "-"}}
 	}
 	if len(a.curves) == 0 {
 		errs = append(errs, errors.New("--curve FILE is required: the cost of the batches"))

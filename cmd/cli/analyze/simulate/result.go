@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"triton/analyzer/capacity"
-	"triton/cmd/cli/output"
+	"triton/cmd/cli/flags"
 	"triton/pkg/ui"
 )
 
@@ -98,13 +98,13 @@ func outcomesOf(rows []row) []outcome {
 
 func (r *sweepResult) write(w io.Writer, form string) error {
 	switch form {
-	case output.JSON.Name:
+	case flags.JSONForm.Name:
 		return writeJSON(w, struct {
 			Model    string    `json:"model,omitempty"`
 			Outcomes []outcome `json:"outcomes"`
 			Doubts   []string  `json:"assumptions,omitempty"`
 		}{r.model, outcomesOf(r.rows), r.doubts})
-	case output.CSV.Name:
+	case flags.CSVForm.Name:
 		return writeCSV(w, r.rows)
 	}
 	return writeDocument(w, form, ui.Document{Title: title("Simulated settings", r.model), Columns: columns(r.rows), Rows: cells(r.rows), Notes: r.notes()})
@@ -191,9 +191,9 @@ func refused(o capacity.Outcome) string {
 
 func writeDocument(w io.Writer, form string, d ui.Document) error {
 	switch form {
-	case output.Markdown.Name:
+	case flags.MarkdownForm.Name:
 		return ui.WriteMarkdown(w, d)
-	case output.HTML.Name:
+	case flags.HTMLForm.Name:
 		return ui.WriteHTML(w, d)
 	}
 	if err := ui.Table(w, d.Columns, d.Rows); err != nil {

@@ -12,11 +12,10 @@ import (
 
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 )
 
-var forms = []output.Form{output.Text, output.JSON, output.CSV, output.Markdown, output.HTML}
+var forms = []flags.Form{flags.TextForm, flags.JSONForm, flags.CSVForm, flags.MarkdownForm, flags.HTMLForm}
 
 // most is how many settings a command runs.
 const most = 10_000
@@ -162,7 +161,7 @@ func (a *arguments) answer(w *work) (*capacityResult, error) {
 
 // complete tells shells what the arguments of the flags are.
 func (a *arguments) complete(cmd *cobra.Command) {
-	functions := map[string]complete.Func{"arrivals": complete.Values("poisson", "constant"), "output": complete.Values(strings.Fields(output.Names(forms, " "))...)}
+	functions := map[string]complete.Func{"arrivals": complete.Values("poisson", "constant"), "output": complete.Values(strings.Fields(flags.FormNames(forms, " "))...)}
 	for _, name := range []string{
 		"model", "rate", "rows", "requests", "seed", "speed", "max-batch-size", "queue-delay", "preferred-batch-size", "queue-size",
 		"queue-timeout", "overhead", "instances", "devices", "concurrency", "p99", "refused", "instances-per-device", "max-instances",

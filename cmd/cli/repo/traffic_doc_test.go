@@ -1,4 +1,4 @@
-package traffic
+package repo
 
 import (
 	"bytes"
@@ -24,10 +24,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var document = filepath.Join("..", "..", "..", "..", "docs", "traffic.md")
+var trafficDocument = filepath.Join("..", "..", "..", "docs", "traffic.md")
 
 // start starts a server with the models of the document.
-func start(t *testing.T) *servertest.Server {
+func startTraffic(t *testing.T) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"chat", "chat-v2"} {
@@ -47,7 +47,7 @@ func triton(t *testing.T, input string, args ...string) (stdout, stderr string, 
 	t.Helper()
 	var out, errs bytes.Buffer
 	p := process.Process{Stdin: strings.NewReader(input), Stdout: &out, Stderr: &errs}
-	cmd := NewCommand(p)
+	cmd := newTrafficCommand(p)
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	code = p.ExitCode(cmd.ExecuteContext(context.Background()))
@@ -60,12 +60,12 @@ var (
 	piped      = regexp.MustCompile(`^(?:echo '(.*)' \| )?triton repo traffic (.*)$`)
 )
 
-// TestDocument runs the examples of docs/traffic.md in their order.
-func TestDocument(t *testing.T) {
+// TestTrafficDocument runs the examples of docs/traffic.md in their order.
+func TestTrafficDocument(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(document)
+	text, err := os.ReadFile(trafficDocument)
 	require.NoError(t, err)
-	s := start(t)
+	s := startTraffic(t)
 	ran := 0
 	for _, block := range shellBlock.FindAllStringSubmatch(string(text), -1) {
 		if m := curl.FindStringSubmatch(block[1]); m != nil {
@@ -99,7 +99,7 @@ func TestDocument(t *testing.T) {
 // TestDocumentedFields: the document names every field of the rules.
 func TestDocumentedFields(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(document)
+	text, err := os.ReadFile(trafficDocument)
 	require.NoError(t, err)
 	zero, one := 0.0, 1
 	all, err := json.Marshal(&routing.Rules{
@@ -112,10 +112,10 @@ func TestDocumentedFields(t *testing.T) {
 	}
 }
 
-// TestCommands: what the commands print, and how they fail.
-func TestCommands(t *testing.T) {
+// TestTrafficCommands: what the commands print, and how they fail.
+func TestTrafficCommands(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startTraffic(t)
 	at := []string{"-m", "chat", "-u", s.HTTP}
 	run := func(command string, more ...string) string {
 		t.Helper()

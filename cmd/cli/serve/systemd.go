@@ -1,8 +1,4 @@
-// Package systemd speaks with the service manager that started this process: it takes over
-// the sockets that the manager opened, and says when the process is ready, stops, or is alive.
-// Both protocols are environment variables and datagrams; sd_listen_fds(3) and sd_notify(3)
-// describe them. Under another manager nothing happens.
-package systemd
+package serve
 
 import (
 	"errors"
@@ -15,32 +11,34 @@ import (
 	"time"
 )
 
-// firstFD is the first file descriptor that the manager passes.
-const firstFD = 3
+// firstSocket is the first file descriptor that the manager passes.
+const firstSocket = 3
 
-// Unit is what the manager gave to this process.
-type Unit struct {
+// systemdUnit is what systemd, the service manager that started this process, gave to it: sockets, and where it wants to
+// hear that the process is ready, stops, or is alive. Both protocols are environment variables and datagrams;
+// sd_listen_fds(3) and sd_notify(3) describe them. Under another manager nothing happens.
+type systemdUnit struct {
 	notify   string        // address of the manager's socket; empty: it wants no messages
 	watchdog time.Duration // 0: none
 	sockets  map[string]net.Listener
 }
 
-// Open reads the environment variables of the process pid and takes over the sockets. Each has
+// openSystemd reads the environment variables of the process pid and takes over the sockets. Each has
 // one of the given names, which is FileDescriptorName= in its unit.
-func Open(getenv func(string) string, pid int, names ...string) (*Unit, error) {
-	return open(getenv, pid, firstFD, names)
+func openSystemd(getenv func(string) string, pid int, names ...string) (*systemdUnit, error) {
+	return openSystemdFrom(getenv, pid, firstSocket, names)
 }
 
-func open(getenv func(string) string, pid, first int, names []string) (*Unit, error) {
-	u := &Unit{notify: getenv("NOTIFY_SOCKET"), sockets: map[string]net.Listener{}}
-	if s := getenv("WATCHDOG_USEC"); s != "" && mine(getenv("WATCHDOG_PID"), pid, true) {
+func openSystemdFrom(getenv func(string) string, pid, first int, names []string) (*systemdUnit, error) {
+	u := &systemdUnit{notify: getenv("NOTIFY_SOCKET"), sockets: map[string]net.Listener{}}
+	if s := getenv("WATCHDOG_USEC"); s != "" && isMine(getenv("WATCHDOG_PID"), pid, true) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n <= 0 || n > int64(24*time.Hour/time.Microsecond)*365 {
 			return nil, fmt.Errorf("environment variable WATCHDOG_USEC is %q, not a number of microseconds", s)
 		}
 		u.watchdog = time.Duration(n) * time.Microsecond
 	}
-	if !mine(getenv("LISTEN_PID"), pid, false) {
+	if !isMine(getenv("LISTEN_PID"), pid, false) {
 		return u, nil
 	}
 	n, err := strconv.Atoi(getenv("LISTEN_FDS"))
@@ -60,15 +58,15 @@ func open(getenv func(string) string, pid, first int, names []string) (*Unit, er
 	return u, nil
 }
 
-// mine reports whether a variable names this process. Variables of a parent are inherited.
-func mine(value string, pid int, ifEmpty bool) bool {
+// isMine reports whether a variable names this process. Variables of a parent are inherited.
+func isMine(value string, pid int, ifEmpty bool) bool {
 	if value == "" {
 		return ifEmpty
 	}
 	return value == strconv.Itoa(pid)
 }
 
-func (u *Unit) take(fd int, name string, names []string) error {
+func (u *systemdUnit) take(fd int, name string, names []string) error {
 	f := os.NewFile(uintptr(fd), name)
 	if f == nil {
 		return fmt.Errorf("socket %q of systemd: %d is no file descriptor", name, fd)
@@ -89,14 +87,14 @@ func (u *Unit) take(fd int, name string, names []string) error {
 }
 
 // Listener gives the socket of a name to the caller; nil if the manager opened none.
-func (u *Unit) Listener(name string) net.Listener {
+func (u *systemdUnit) Listener(name string) net.Listener {
 	l := u.sockets[name]
 	delete(u.sockets, name)
 	return l
 }
 
 // Close closes the sockets that nobody has asked for.
-func (u *Unit) Close() error {
+func (u *systemdUnit) Close() error {
 	var all []error
 	for name, l := range u.sockets {
 		all = append(all, l.Close())

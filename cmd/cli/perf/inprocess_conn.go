@@ -1,4 +1,4 @@
-package inprocess
+package perf
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func decode(codec *rpc.Codec, body []byte, resp *kserve.Response) error {
 }
 
 // conn is a lane: a caller that has one request in flight.
-type conn struct{ target *target }
+type conn struct{ target *inProcessTarget }
 
 var _ lane.Conn = (*conn)(nil)
 

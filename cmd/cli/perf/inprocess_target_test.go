@@ -1,4 +1,4 @@
-package inprocess
+package perf
 
 import (
 	"context"
@@ -68,23 +68,23 @@ output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 4 ] }`,
 }
 
 // start starts a server with a model. At the end it must have released all memory.
-func start(t *testing.T, o Options) (perf.Target, error) {
+func start(t *testing.T, o inProcessOptions) (perf.Target, error) {
 	t.Helper()
 	o.Server = server.Default()
 	o.Server.Backends = server.NewBackends(onnx.Search{Getenv: func(string) string { return "" }})
-	s, err := Start(t.Context(), o)
+	s, err := startServer(t.Context(), o)
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
-		require.Zero(t, s.(*target).Core().Pool().Outstanding(), "buffers that were not released")
+		require.Zero(t, s.(*inProcessTarget).Core().Pool().Outstanding(), "buffers that were not released")
 	})
 	return s, nil
 }
 
 // kept is a target that Run does not close.
-type kept struct{ *target }
+type kept struct{ *inProcessTarget }
 
 func (kept) Close() error { return nil }
 
@@ -132,10 +132,10 @@ func TestRun(t *testing.T) {
 			config.Range = perf.Range{Start: 4, End: 4, Step: 1}
 			config.Profile = true
 			c.setup(&config)
-			s, err := start(t, Options{Repository: dir, Model: c.model, Streaming: config.Streaming})
+			s, err := start(t, inProcessOptions{Repository: dir, Model: c.model, Streaming: config.Streaming})
 			require.NoError(t, err)
 			rep, err := perf.Run(t.Context(), config, perf.Deps{
-				Dial: func(context.Context) (perf.Target, error) { return kept{s.(*target)}, nil },
+				Dial: func(context.Context) (perf.Target, error) { return kept{s.(*inProcessTarget)}, nil },
 			})
 			require.NoError(t, err)
 			require.Empty(t, rep.Settings.Protocol)
@@ -156,7 +156,7 @@ func TestRun(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	dir := models(t)
-	for want, o := range map[string]Options{
+	for want, o := range map[string]inProcessOptions{
 		"model repository " + dir + " has no model 'other'":                {Repository: dir, Model: "other"},
 		"model repository " + dir + " has no version 7 of model 'numbers'": {Repository: dir, Model: "numbers", Version: "7"},
 		"failed to load model 'broken' version 1: ":                        {Repository: dir, Model: "broken"},
@@ -167,29 +167,29 @@ func TestFailures(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o := Options{Repository: dir, Model: "numbers", Server: server.Default()}
-	if s, err := Start(ctx, o); err == nil { // the server may be ready first
+	o := inProcessOptions{Repository: dir, Model: "numbers", Server: server.Default()}
+	if s, err := startServer(ctx, o); err == nil { // the server may be ready first
 		require.NoError(t, s.Close())
 	}
 
-	s, err := start(t, Options{Repository: dir, Model: "failing"})
+	s, err := start(t, inProcessOptions{Repository: dir, Model: "failing"})
 	require.NoError(t, err)
 	_, err = perf.Run(t.Context(), perf.DefaultConfig("failing"), perf.Deps{
-		Dial: func(context.Context) (perf.Target, error) { return kept{s.(*target)}, nil },
+		Dial: func(context.Context) (perf.Target, error) { return kept{s.(*inProcessTarget)}, nil },
 	})
 	var failed *perf.LoadError
 	require.ErrorAs(t, err, &failed)
 	_, err = s.(perf.SharedMemory).SystemMemory(t.Context(), "x")
 	require.ErrorContains(t, err, "Unable to find system shared memory region")
 	require.ErrorContains(t, s.(perf.SharedMemory).RegisterCUDAMemory(t.Context(), client.CUDARegion{}), "a process cannot open its own memory")
-	_, err = s.(*target).TraceSettings(t.Context(), "")
+	_, err = s.(*inProcessTarget).TraceSettings(t.Context(), "")
 	require.ErrorContains(t, err, "does not support UpdateTraceSettings API")
 }
 
 // A request ends with its context, also when responses are still to come.
 func TestContext(t *testing.T) {
 	t.Parallel()
-	s, err := start(t, Options{Repository: models(t), Model: "repeat", Streaming: true})
+	s, err := start(t, inProcessOptions{Repository: models(t), Model: "repeat", Streaming: true})
 	require.NoError(t, err)
 	uint32s := func(v ...byte) tensor.Data {
 		b := make([]byte, 4*len(v))

@@ -1,4 +1,4 @@
-package traffic
+package repo
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"triton/pkg/ui"
 )
 
-// writeJSON writes the state of one model as an object, and of several as an array.
-func writeJSON(w io.Writer, all []*routing.Status, single bool) error {
+// writeTrafficJSON writes the state of one model as an object, and of several as an array.
+func writeTrafficJSON(w io.Writer, all []*routing.Status, single bool) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
@@ -22,22 +22,22 @@ func writeJSON(w io.Writer, all []*routing.Status, single bool) error {
 	return e.Encode(all)
 }
 
-func left(titles ...string) (all []ui.Column) {
+func leftColumns(titles ...string) (all []ui.Column) {
 	for _, t := range titles {
 		all = append(all, ui.Column{Title: t})
 	}
 	return all
 }
 
-func right(columns []ui.Column, titles ...string) []ui.Column {
+func rightColumns(columns []ui.Column, titles ...string) []ui.Column {
 	for _, t := range titles {
 		columns = append(columns, ui.Column{Title: t, Align: ui.Right})
 	}
 	return columns
 }
 
-// writeText writes the rules and the decisions of each model.
-func writeText(w io.Writer, all []*routing.Status) error {
+// writeTrafficText writes the rules and the decisions of each model.
+func writeTrafficText(w io.Writer, all []*routing.Status) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "No model has traffic rules.")
 		return err
@@ -52,7 +52,7 @@ func writeText(w io.Writer, all []*routing.Status) error {
 		for _, d := range st.Decisions {
 			rows = append(rows, []string{d.Target, d.Version, d.Rule, strconv.FormatUint(d.Count, 10)})
 		}
-		if err := ui.Table(w, right(left("Model", "Version", "Rule"), "Requests"), rows); err != nil {
+		if err := ui.Table(w, rightColumns(leftColumns("Model", "Version", "Rule"), "Requests"), rows); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func writeCanaries(w io.Writer, all []*routing.Status) error {
 			}
 			return []string{name, strconv.FormatInt(n.Requests, 10), strconv.FormatInt(n.Failed, 10), ui.Number(n.P99 / 1e3), interval}
 		}
-		columns := right(left("Target"), "Requests", "Failed", "p99 ms", "95 % interval")
+		columns := rightColumns(leftColumns("Target"), "Requests", "Failed", "p99 ms", "95 % interval")
 		if err := ui.Table(w, columns, [][]string{row("stable", c.Stable), row("canary", c.Canary)}); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func writeShadows(w io.Writer, all []*routing.Status) error {
 			continue
 		}
 		fmt.Fprintf(w, "Shadow of %s: %d of %d elements differ, by at most %g\n", st.Model, s.MismatchedElements, s.Elements, s.MaxAbsError)
-		columns := right(nil, "Compared", "Mismatched", "Failed", "Dropped", "Skipped", "Pending")
+		columns := rightColumns(nil, "Compared", "Mismatched", "Failed", "Dropped", "Skipped", "Pending")
 		var row []string
 		for _, n := range []uint64{s.Compared, s.Mismatched, s.Failed, s.Dropped, s.Skipped, uint64(s.Pending)} {
 			row = append(row, strconv.FormatUint(n, 10))
@@ -124,7 +124,7 @@ func writeDiffs(w io.Writer, all []*routing.Status) error {
 			}
 			rows = append(rows, []string{d.Time.Format(time.DateTime), d.Primary, d.Shadow, d.Output, d.Reason, detail, d.RequestID})
 		}
-		if err := ui.Table(w, left("Time", "Primary", "Shadow", "Output", "Reason", "Detail", "Request"), rows); err != nil {
+		if err := ui.Table(w, leftColumns("Time", "Primary", "Shadow", "Output", "Reason", "Detail", "Request"), rows); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package traffic
+package repo
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"triton/pkg/status"
 )
 
-// one returns a state as a list.
-func one(st *routing.Status, err error) ([]*routing.Status, error) {
+// oneStatus returns a state as a list.
+func oneStatus(st *routing.Status, err error) ([]*routing.Status, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -26,14 +26,14 @@ func one(st *routing.Status, err error) ([]*routing.Status, error) {
 }
 
 func getCommand(p process.Process) *cobra.Command {
-	return subcommand{
+	return trafficCommand{
 		use: "get", short: "Print the rules of a model, or of all, and their state", all: true,
 		example: "  triton repo traffic get\n  triton repo traffic get -m chat --output json",
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
 			if model == "" {
 				return c.AllTraffic(ctx)
 			}
-			return one(c.Traffic(ctx, model, false))
+			return oneStatus(c.Traffic(ctx, model, false))
 		},
 	}.command(p)
 }
@@ -41,7 +41,7 @@ func getCommand(p process.Process) *cobra.Command {
 func setCommand(p process.Process) *cobra.Command {
 	var file string
 	var generation uint64
-	return subcommand{
+	return trafficCommand{
 		use: "set", short: "Replace the rules of a model by those of a file",
 		example: "  triton repo traffic set -m chat --file chat.json\n  echo '{\"default\":{\"version\":\"1\"}}' | triton repo traffic set -m chat --file -",
 		bind: func(f *flags.Set) {
@@ -49,20 +49,20 @@ func setCommand(p process.Process) *cobra.Command {
 			f.Uint64Var(&generation, "generation", 0, "fail unless the rules still have this generation; 0: replace any")
 		},
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
-			text, err := read(p, file)
+			text, err := readRules(p, file)
 			if err != nil {
 				return nil, err
 			}
 			if _, err := routing.Read(model, text); err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
-			return one(c.SetTraffic(ctx, model, text, generation))
+			return oneStatus(c.SetTraffic(ctx, model, text, generation))
 		},
 	}.command(p)
 }
 
-// read reads a document.
-func read(p process.Process, file string) ([]byte, error) {
+// readRules reads a document.
+func readRules(p process.Process, file string) ([]byte, error) {
 	switch file {
 	case "":
 		return nil, process.UsageError("name the file with --file FILE")
@@ -73,7 +73,7 @@ func read(p process.Process, file string) ([]byte, error) {
 }
 
 func deleteCommand(p process.Process) *cobra.Command {
-	return subcommand{
+	return trafficCommand{
 		use: "delete", short: "Delete the live rules of a model, so that those of its file apply",
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
 			return nil, c.DeleteTraffic(ctx, model, 0)
@@ -82,26 +82,26 @@ func deleteCommand(p process.Process) *cobra.Command {
 }
 
 func promoteCommand(p process.Process) *cobra.Command {
-	return subcommand{
+	return trafficCommand{
 		use: "promote", short: "Give the canary of a model the share of its last step", text: writeCanaries,
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
-			return one(c.PromoteTraffic(ctx, model))
+			return oneStatus(c.PromoteTraffic(ctx, model))
 		},
 	}.command(p)
 }
 
 func rollbackCommand(p process.Process) *cobra.Command {
-	return subcommand{
+	return trafficCommand{
 		use: "rollback", short: "Take the share of a model's canary away", text: writeCanaries,
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
-			return one(c.RollbackTraffic(ctx, model))
+			return oneStatus(c.RollbackTraffic(ctx, model))
 		},
 	}.command(p)
 }
 
 func canaryCommand(p process.Process) *cobra.Command {
 	var k routing.Canary
-	return subcommand{
+	return trafficCommand{
 		use: "canary", short: "Start a canary, or print its state", text: writeCanaries,
 		example: "  triton repo traffic canary -m chat --version 2 --stable 1\n  triton repo traffic canary -m chat",
 		bind: func(f *flags.Set) {
@@ -115,16 +115,16 @@ func canaryCommand(p process.Process) *cobra.Command {
 		},
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
 			if k.Target == (routing.Target{}) {
-				return one(c.Traffic(ctx, model, false))
+				return oneStatus(c.Traffic(ctx, model, false))
 			}
-			return one(change(ctx, c, model, func(r *routing.Rules) { r.Canary, r.Weights = &k, nil }))
+			return oneStatus(changeRules(ctx, c, model, func(r *routing.Rules) { r.Canary, r.Weights = &k, nil }))
 		},
 	}.command(p)
 }
 
 func shadowCommand(p process.Process) *cobra.Command {
 	var s routing.Shadow
-	return subcommand{
+	return trafficCommand{
 		use: "shadow", short: "Start a shadow, or print what it has found", text: writeShadows,
 		example: "  triton repo traffic shadow -m chat --version 2 --percent 10\n  triton repo traffic shadow -m chat",
 		bind: func(f *flags.Set) {
@@ -135,24 +135,24 @@ func shadowCommand(p process.Process) *cobra.Command {
 		},
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
 			if s.Target == (routing.Target{}) {
-				return one(c.Traffic(ctx, model, false))
+				return oneStatus(c.Traffic(ctx, model, false))
 			}
-			return one(change(ctx, c, model, func(r *routing.Rules) { r.Shadow = &s }))
+			return oneStatus(changeRules(ctx, c, model, func(r *routing.Rules) { r.Shadow = &s }))
 		},
 	}.command(p)
 }
 
 func diffsCommand(p process.Process) *cobra.Command {
-	return subcommand{
+	return trafficCommand{
 		use: "diffs", short: "Print the sampled differences of a shadow", text: writeDiffs,
 		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
-			return one(c.Traffic(ctx, model, true))
+			return oneStatus(c.Traffic(ctx, model, true))
 		},
 	}.command(p)
 }
 
 // change edits the rules of a model. It fails if another writer changes them meanwhile.
-func change(ctx context.Context, c *client.Client, model string, edit func(*routing.Rules)) (*routing.Status, error) {
+func changeRules(ctx context.Context, c *client.Client, model string, edit func(*routing.Rules)) (*routing.Status, error) {
 	rules, generation := &routing.Rules{}, uint64(0)
 	st, err := c.Traffic(ctx, model, false)
 	var se *status.Error

@@ -1,4 +1,4 @@
-package run_test
+package perf_test
 
 import (
 	"os"
@@ -12,12 +12,12 @@ import (
 	"triton/perf/load/loadtest"
 )
 
-func run(t *testing.T, args ...string) (int, string, string) {
+func runOffline(t *testing.T, args ...string) (int, string, string) {
 	t.Helper()
 	return clitest.Run(t, nil, append([]string{"perf", "run"}, args...)...)
 }
 
-func TestUsageErrors(t *testing.T) {
+func TestRunUsageErrors(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"":                                       "name the model with -m MODEL",
@@ -33,7 +33,7 @@ func TestUsageErrors(t *testing.T) {
 		"-m x word": "\"word\" belongs to no option",
 		"--no-such": "unknown flag: --no-such",
 	} {
-		code, out, errs := run(t, strings.Fields(args)...)
+		code, out, errs := runOffline(t, strings.Fields(args)...)
 		require.Equal(t, 2, code, args)
 		require.Empty(t, out)
 		require.Contains(t, errs, want)
@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 	in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
 	require.NoError(t, os.WriteFile(in, []byte(row+"\n{}\n"+row), 0o600))
 	args := []string{"-m", "null", "-u", s.Address, "--input", in, "--output", out, "-b", "1"}
-	code, stdout, errs := run(t, args...)
+	code, stdout, errs := runOffline(t, args...)
 	require.Equal(t, 3, code, errs)
 	require.Empty(t, stdout)
 	require.Contains(t, errs, "1 failed")
@@ -61,11 +61,11 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, answer+"\n"+`{"error":"line 2: input \"INPUT0\" is missing"}`+"\n"+answer+"\n", string(b))
 
-	code, _, errs = run(t, args...)
+	code, _, errs = runOffline(t, args...)
 	require.Equal(t, 1, code)
 	require.Contains(t, errs, "replace it with --restart")
 	require.NoError(t, os.WriteFile(in, []byte(row), 0o600))
-	code, _, errs = run(t, append(args, "--restart")...)
+	code, _, errs = runOffline(t, append(args, "--restart")...)
 	require.Zero(t, code, errs)
 	require.Contains(t, errs, "1 rows in")
 }

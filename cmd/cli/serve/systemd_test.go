@@ -1,6 +1,6 @@
 //go:build unix
 
-package systemd
+package serve
 
 import (
 	"context"
@@ -27,11 +27,11 @@ func TestNothing(t *testing.T) {
 		{"LISTEN_PID": "7", "LISTEN_FDS": "0"},
 		{"WATCHDOG_USEC": "5", "WATCHDOG_PID": "8"},
 	} {
-		u, err := Open(env(m), 7, "http")
+		u, err := openSystemd(env(m), 7, "http")
 		require.NoError(t, err)
 		require.Nil(t, u.Listener("http"))
 		require.Zero(t, u.watchdog)
-		require.NoError(t, u.Notify(Ready))
+		require.NoError(t, u.Notify(systemdReady))
 		u.Watch(context.Background(), func() bool { panic("without a watchdog") })
 		require.NoError(t, u.Close())
 	}
@@ -46,7 +46,7 @@ func TestBadVariables(t *testing.T) {
 		`LISTEN_FDS is "-3"`:    {"LISTEN_PID": "7", "LISTEN_FDS": "-3"},
 		`LISTEN_FDS is "9999"`:  {"LISTEN_PID": "7", "LISTEN_FDS": "9999"},
 	} {
-		_, err := Open(env(m), 7)
+		_, err := openSystemd(env(m), 7)
 		require.ErrorContains(t, err, text)
 	}
 }
@@ -57,7 +57,7 @@ func listen(t *testing.T) (fd int, address string) {
 	require.NoError(t, err)
 	f, err := l.(*net.TCPListener).File()
 	require.NoError(t, err)
-	fd, err = syscall.Dup(int(f.Fd())) // Open owns and closes it
+	fd, err = syscall.Dup(int(f.Fd())) // openSystemd owns and closes it
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	require.NoError(t, l.Close())
@@ -67,7 +67,7 @@ func listen(t *testing.T) (fd int, address string) {
 func TestSockets(t *testing.T) {
 	t.Parallel()
 	fd, address := listen(t)
-	u, err := open(env(map[string]string{"LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "grpc"}), 7, fd, []string{"http", "grpc"})
+	u, err := openSystemdFrom(env(map[string]string{"LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "grpc"}), 7, fd, []string{"http", "grpc"})
 	require.NoError(t, err)
 	require.Nil(t, u.Listener("http"))
 	l := u.Listener("grpc")
@@ -87,7 +87,7 @@ func TestWrongSockets(t *testing.T) {
 	t.Parallel()
 	for _, names := range []string{"", "triton.socket", "connection:http"} {
 		fd, _ := listen(t)
-		_, err := open(env(map[string]string{"LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": names}), 7, fd, []string{"http", "grpc"})
+		_, err := openSystemdFrom(env(map[string]string{"LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": names}), 7, fd, []string{"http", "grpc"})
 		require.ErrorContains(t, err, "one of http, grpc")
 	}
 }
@@ -109,21 +109,21 @@ func manager(t *testing.T) (address string, next func() string) {
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	address, next := manager(t)
-	u, err := Open(env(map[string]string{"NOTIFY_SOCKET": address}), 7)
+	u, err := openSystemd(env(map[string]string{"NOTIFY_SOCKET": address}), 7)
 	require.NoError(t, err)
-	require.NoError(t, u.Notify(Ready, Status("serving\nREADY=0")))
+	require.NoError(t, u.Notify(systemdReady, systemdStatus("serving\nREADY=0")))
 	require.Equal(t, "READY=1\nSTATUS=serving READY=0", next())
-	require.NoError(t, u.Notify(Stopping))
+	require.NoError(t, u.Notify(systemdStopping))
 	require.Equal(t, "STOPPING=1", next())
 
 	u.notify += "-gone"
-	require.ErrorContains(t, u.Notify(Ready), `telling systemd "READY=1"`)
+	require.ErrorContains(t, u.Notify(systemdReady), `telling systemd "READY=1"`)
 }
 
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	address, next := manager(t)
-	u, err := Open(env(map[string]string{"NOTIFY_SOCKET": address, "WATCHDOG_USEC": strconv.Itoa(2000), "WATCHDOG_PID": "7"}), 7)
+	u, err := openSystemd(env(map[string]string{"NOTIFY_SOCKET": address, "WATCHDOG_USEC": strconv.Itoa(2000), "WATCHDOG_PID": "7"}), 7)
 	require.NoError(t, err)
 	require.Equal(t, 2*time.Millisecond, u.watchdog)
 	ctx, cancel := context.WithCancel(context.Background())

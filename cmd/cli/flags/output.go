@@ -1,6 +1,4 @@
-// Package output is the options --output and -o of the commands that have a result: in which
-// form and where it is written. Without them a command prints text.
-package output
+package flags
 
 import (
 	"errors"
@@ -10,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
 
@@ -22,18 +19,18 @@ type Form struct {
 
 // The forms that all commands have.
 var (
-	Text     = Form{"text", []string{".txt"}}
-	JSON     = Form{"json", []string{".json"}}
-	CSV      = Form{"csv", []string{".csv"}}
-	Markdown = Form{"markdown", []string{".md", ".markdown"}}
-	HTML     = Form{"html", []string{".html", ".htm"}}
+	TextForm     = Form{"text", []string{".txt"}}
+	JSONForm     = Form{"json", []string{".json"}}
+	CSVForm      = Form{"csv", []string{".csv"}}
+	MarkdownForm = Form{"markdown", []string{".md", ".markdown"}}
+	HTMLForm     = Form{"html", []string{".html", ".htm"}}
 )
 
 // Forms returns the forms that all commands have.
-func Forms() []Form { return []Form{Text, JSON, CSV, Markdown, HTML} }
+func Forms() []Form { return []Form{TextForm, JSONForm, CSVForm, MarkdownForm, HTMLForm} }
 
-// Names joins the names of forms with a separator.
-func Names(forms []Form, separator string) string {
+// FormNames joins the names of forms with a separator.
+func FormNames(forms []Form, separator string) string {
 	names := make([]string, len(forms))
 	for i, f := range forms {
 		names[i] = f.Name
@@ -41,52 +38,52 @@ func Names(forms []Form, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// Usage is the help text of --output, and FileUsage that of -o, without the default.
+// OutputUsage is the help text of --output, and FileUsage that of -o, without the default.
 const (
-	Usage     = "form of the result on standard output, or of the file of -o"
-	FileUsage = "write the result to this file; its extension is the form unless --output is given; may be repeated"
+	OutputUsage = "form of the result on standard output, or of the file of -o"
+	FileUsage   = "write the result to this file; its extension is the form unless --output is given; may be repeated"
 )
 
-// Options are the values of --output and -o. Zero values are the defaults.
-type Options struct {
+// Output are the values of --output and -o. Zero values are the defaults.
+type Output struct {
 	// Form is the value of --output: the name of a form, or a file as in Files.
 	Form  string
 	Files []string // "-" is standard output
 }
 
 // Bind adds the options to the flags of a command.
-func (o *Options) Bind(f *flags.Set, forms []Form) {
-	f.StringVar(&o.Form, "output", "", Usage+": "+Names(forms, ", "))
+func (o *Output) Bind(f *Set, forms []Form) {
+	f.StringVar(&o.Form, "output", "", OutputUsage+": "+FormNames(forms, ", "))
 	f.StringArrayVarP(&o.Files, "output-file", "o", nil, FileUsage)
 }
 
-// Target is a place that the result is written to.
-type Target struct {
+// OutputTarget is a place that the result is written to.
+type OutputTarget struct {
 	Form string
 	File string // "-" is standard output
 }
 
-// Targets are the places that the options name; none means that the command prints text.
-type Targets []Target
+// OutputTargets are the places that the options name; none means that the command prints text.
+type OutputTargets []OutputTarget
 
 // Targets returns the places that the options name.
-func (o *Options) Targets(forms []Form) (Targets, error) {
+func (o *Output) Targets(forms []Form) (OutputTargets, error) {
 	form, files := o.Form, slices.Clone(o.Files)
 	if form != "" && !known(forms, form) {
 		if !strings.ContainsAny(form, `./\`) && form != "-" {
-			return nil, fmt.Errorf("--output: unknown form %q: use one of %s, or -o for a file%s", form, Names(forms, ", "), hint(forms, form))
+			return nil, fmt.Errorf("--output: unknown form %q: use one of %s, or -o for a file%s", form, FormNames(forms, ", "), hint(forms, form))
 		}
 		form, files = "", append(files, form) // a file
 	}
 	if len(files) == 0 && form != "" {
-		return Targets{{form, "-"}}, nil
+		return OutputTargets{{form, "-"}}, nil
 	}
 	if form != "" && len(files) > 1 {
 		return nil, errors.New("--output names one form, but -o is given several times: leave it out, the extensions name the forms")
 	}
-	var all Targets
+	var all OutputTargets
 	for _, file := range files {
-		t := Target{form, file}
+		t := OutputTarget{form, file}
 		if t.Form == "" {
 			t.Form = FormOf(forms, file)
 		}
@@ -94,8 +91,8 @@ func (o *Options) Targets(forms []Form) (Targets, error) {
 		case t.File == "":
 			return nil, errors.New("-o: the name of the file is empty")
 		case t.Form == "":
-			return nil, fmt.Errorf("-o %s: the extension names none of the forms %s: add --output", file, Names(forms, ", "))
-		case slices.ContainsFunc(all, func(u Target) bool { return u.File == file }):
+			return nil, fmt.Errorf("-o %s: the extension names none of the forms %s: add --output", file, FormNames(forms, ", "))
+		case slices.ContainsFunc(all, func(u OutputTarget) bool { return u.File == file }):
 			return nil, fmt.Errorf("-o %s: the file is named twice", file)
 		}
 		all = append(all, t)
@@ -108,7 +105,7 @@ func known(forms []Form, name string) bool {
 }
 
 func hint(forms []Form, name string) string {
-	if near := flags.Closest(name, strings.Fields(Names(forms, " "))); near != "" {
+	if near := Closest(name, strings.Fields(FormNames(forms, " "))); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""
@@ -117,7 +114,7 @@ func hint(forms []Form, name string) string {
 // FormOf returns the name of the form of a file by its extension; empty if no form has it.
 func FormOf(forms []Form, file string) string {
 	if file == "-" {
-		return Text.Name
+		return TextForm.Name
 	}
 	for _, f := range forms {
 		if slices.Contains(f.Extensions, strings.ToLower(filepath.Ext(file))) {
@@ -128,12 +125,12 @@ func FormOf(forms []Form, file string) string {
 }
 
 // Stdout reports whether a target is standard output: then nothing else is written there.
-func (t Targets) Stdout() bool {
-	return slices.ContainsFunc(t, func(t Target) bool { return t.File == "-" })
+func (t OutputTargets) Stdout() bool {
+	return slices.ContainsFunc(t, func(t OutputTarget) bool { return t.File == "-" })
 }
 
 // Check returns an error if a file cannot be written.
-func (t Targets) Check() error {
+func (t OutputTargets) Check() error {
 	var errs []error
 	for _, target := range t {
 		if target.File != "-" {
@@ -144,7 +141,7 @@ func (t Targets) Check() error {
 }
 
 // Write writes the result to all targets.
-func (t Targets) Write(p process.Process, write func(w io.Writer, form string) error) error {
+func (t OutputTargets) Write(p process.Process, write func(w io.Writer, form string) error) error {
 	var errs []error
 	for _, target := range t {
 		if target.File == "-" {

@@ -1,6 +1,4 @@
-// Package recording is `triton perf record`: a proxy that writes the requests of clients to a
-// trace.
-package recording
+package perf
 
 import (
 	"cmp"
@@ -26,13 +24,13 @@ import (
 	"triton/pkg/ui"
 )
 
-// options holds what the flags set.
-type options struct {
+// recordOptions holds what the flags set.
+type recordOptions struct {
 	listen, url, protocol, file string
 	memory                      int // MiB
 }
 
-func (o *options) bind(f *flags.Set) {
+func (o *recordOptions) bind(f *flags.Set) {
 	f.StringVar(&o.listen, "listen", "localhost:9000", "address at which clients connect")
 	f.StringVarP(&o.url, "url", "u", "", "address of the server (default localhost:8000, with gRPC localhost:8001)")
 	f.StringVarP(&o.protocol, "protocol", "i", "http", "protocol: http or grpc")
@@ -40,9 +38,9 @@ func (o *options) bind(f *flags.Set) {
 	f.IntVar(&o.memory, "memory", recording.DefaultMemory>>20, "MiB of requests that wait for their end; more are forwarded and not recorded")
 }
 
-// NewCommand returns `triton perf record`.
-func NewCommand(p process.Process) *cobra.Command {
-	var o options
+// newRecordCommand returns `triton perf record`.
+func newRecordCommand(p process.Process) *cobra.Command {
+	var o recordOptions
 	cmd := &cobra.Command{
 		Use:   "record --listen ADDRESS -u SERVER -o TRACE",
 		Short: "Record the requests of clients, to send them again",
@@ -68,7 +66,7 @@ as safe as that.`,
 		if ctx == nil {
 			ctx = context.Background()
 		}
-		return run(ctx, p, o)
+		return runRecord(ctx, p, o)
 	}
 	return cmd
 }
@@ -86,7 +84,7 @@ type proxy struct {
 	drain func(ctx context.Context)
 }
 
-func run(ctx context.Context, p process.Process, o options) (err error) {
+func runRecord(ctx context.Context, p process.Process, o recordOptions) (err error) {
 	protocol := strings.ToLower(o.protocol)
 	switch {
 	case protocol != "http" && protocol != "grpc":
@@ -94,9 +92,9 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 	case o.memory < 1:
 		return process.UsageError("--memory: %d is less than 1", o.memory)
 	}
-	newUpstream := newHTTP
+	newUpstream := newHTTPUpstream
 	if protocol == "grpc" {
-		newUpstream = newGRPC
+		newUpstream = newGRPCUpstream
 	}
 	server, err := newUpstream(o.url)
 	if err != nil {
@@ -122,9 +120,9 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 		return errors.Join(process.UsageError("--url: %w", err), r.Close())
 	}
 	fmt.Fprintf(p.Stdout, "Recording %s requests at %s for %s into %s. Ctrl-C ends the recording.\n", name, listener.Addr(), server.name, o.file)
-	err = serve(ctx, p, r, listener, x)
+	err = serveProxy(ctx, p, r, listener, x)
 	err = errors.Join(err, r.Close())
-	tell(p, r.Counts(), o.file)
+	tellRecorded(p, r.Counts(), o.file)
 	return err
 }
 
@@ -132,7 +130,7 @@ func run(ctx context.Context, p process.Process, o options) (err error) {
 const drainTime = 30 * time.Second
 
 // serve serves until a signal, the end of ctx or an error.
-func serve(ctx context.Context, p process.Process, r *recording.Recorder, listener net.Listener, x *proxy) error {
+func serveProxy(ctx context.Context, p process.Process, r *recording.Recorder, listener net.Listener, x *proxy) error {
 	stopped := make(chan struct{})
 	draining, quit := context.WithCancel(ctx)
 	stop := p.OnSignal(process.SignalWindow, func(os.Signal) { close(stopped) }, func(os.Signal) { quit() })
@@ -159,7 +157,7 @@ func serve(ctx context.Context, p process.Process, r *recording.Recorder, listen
 	return err
 }
 
-func newHTTP(address string) (*upstream, error) {
+func newHTTPUpstream(address string) (*upstream, error) {
 	address = cmp.Or(address, "localhost:8000")
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
@@ -197,7 +195,7 @@ func httpProxy(r *recording.Recorder, server *url.URL) *proxy {
 	}
 }
 
-func newGRPC(address string) (*upstream, error) {
+func newGRPCUpstream(address string) (*upstream, error) {
 	address = cmp.Or(address, "localhost:8001")
 	secure := insecure.NewCredentials()
 	if host, ok := strings.CutPrefix(address, "grpcs://"); ok {
@@ -233,7 +231,7 @@ func grpcProxy(r *recording.Recorder, address string, secure credentials.Transpo
 }
 
 // tell says what the trace has, and what it does not.
-func tell(p process.Process, c recording.Counts, file string) {
+func tellRecorded(p process.Process, c recording.Counts, file string) {
 	fmt.Fprintf(p.Stdout, "Recorded %s in %s.\n", ui.Plural(int(c.Recorded), "request"), file)
 	if c.Failed > 0 {
 		fmt.Fprintf(p.Stderr, "%s for inference not recorded, the first one because: %s\n", ui.Plural(int(c.Failed), "request"), c.FirstFailure)

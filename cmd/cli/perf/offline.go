@@ -1,5 +1,4 @@
-// Package run is `triton perf run`: it answers every row of a file.
-package run
+package perf
 
 import (
 	"context"
@@ -19,9 +18,9 @@ import (
 // rowsFailed is the exit code of a run that is complete and has rows that failed.
 const rowsFailed = 3
 
-// NewCommand returns `triton perf run`.
-func NewCommand(p process.Process) *cobra.Command {
-	var o options
+// newRunCommand returns `triton perf run`.
+func newRunCommand(p process.Process) *cobra.Command {
+	var o offlineOptions
 	cmd := &cobra.Command{
 		Use:   "run -m MODEL --input FILE --output FILE",
 		Short: "Send every row of a file to a model and write the responses",
@@ -55,7 +54,7 @@ are left, and 2 when the command line is wrong.`,
 		if err := o.finish(); err != nil {
 			return process.UsageError("%w", err)
 		}
-		return run(cmd.Context(), p, &o)
+		return runOffline(cmd.Context(), p, &o)
 	}
 	return cmd
 }
@@ -63,13 +62,13 @@ are left, and 2 when the command line is wrong.`,
 // connectTime bounds reading the model's description.
 const connectTime = 10 * time.Second
 
-func run(ctx context.Context, p process.Process, o *options) (err error) {
+func runOffline(ctx context.Context, p process.Process, o *offlineOptions) (err error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	show := &progress{process: p}
+	show := &offlineProgress{process: p}
 	interrupt := make(chan struct{})
 	defer p.OnSignal(process.SignalWindow, func(os.Signal) {
 		show.print("Interrupted: waiting for the requests in flight. A second signal ends them.")
@@ -83,7 +82,7 @@ func run(ctx context.Context, p process.Process, o *options) (err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
 	o.run.Interrupt, o.run.Stdin = interrupt, p.Stdin
 	o.run.Notice = show.print
-	r, err := prepare(ctx, interrupt, c, o)
+	r, err := prepareOffline(ctx, interrupt, c, o)
 	if err != nil {
 		return err
 	}
@@ -91,11 +90,11 @@ func run(ctx context.Context, p process.Process, o *options) (err error) {
 	show.start(r)
 	res, err := r.Run(ctx)
 	err = errors.Join(err, show.stop())
-	return conclude(p, o, res, err)
+	return concludeOffline(p, o, res, err)
 }
 
-// prepare reads the model's description, which an interrupt ends.
-func prepare(ctx context.Context, interrupt <-chan struct{}, c *client.Client, o *options) (*offline.Run, error) {
+// prepareOffline reads the model's description, which an interrupt ends.
+func prepareOffline(ctx context.Context, interrupt <-chan struct{}, c *client.Client, o *offlineOptions) (*offline.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	done := make(chan struct{})
@@ -115,7 +114,7 @@ func prepare(ctx context.Context, interrupt <-chan struct{}, c *client.Client, o
 }
 
 // conclude prints how the run ended and returns the exit code.
-func conclude(p process.Process, o *options, res *offline.Result, err error) error {
+func concludeOffline(p process.Process, o *offlineOptions, res *offline.Result, err error) error {
 	rate := float64(res.Rows-res.Resumed) / max(res.Elapsed.Seconds(), 1e-9)
 	earlier := ""
 	if res.Resumed > 0 {

@@ -1,5 +1,4 @@
-// Package library says where the program looks for the libraries that it loads at run time.
-package library
+package machine
 
 import (
 	"os"
@@ -9,9 +8,9 @@ import (
 	"triton/server/backend/onnx"
 )
 
-// Search returns where to look for ONNX Runtime. explicit is the file that the user names, or
+// ONNXRuntime returns where to look for ONNX Runtime. explicit is the file that the user names, or
 // empty; backends is the folder of backends.
-func Search(p process.Process, explicit, backends string) onnx.Search {
+func ONNXRuntime(p process.Process, explicit, backends string) onnx.Search {
 	search := onnx.Search{Explicit: explicit, Getenv: p.Getenv, Backends: backends}
 	if exe, err := os.Executable(); err == nil {
 		if real, err := filepath.EvalSymlinks(exe); err == nil {

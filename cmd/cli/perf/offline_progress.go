@@ -1,4 +1,4 @@
-package run
+package perf
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // progress shows a run on standard error: two rows on a terminal, a line now and then elsewhere.
 // Any goroutine may print.
-type progress struct {
+type offlineProgress struct {
 	process process.Process
 	done    chan struct{}
 	lines   sync.WaitGroup
@@ -27,12 +27,12 @@ const (
 	lineInterval = 10 * time.Second
 )
 
-func (s *progress) start(r *offline.Run) {
+func (s *offlineProgress) start(r *offline.Run) {
 	s.done = make(chan struct{})
 	if s.process.StderrTerminal && s.process.Getenv("TERM") != "dumb" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.live = ui.StartLive(s.process.Stderr, drawInterval, func(_, _ int) string { return view(r.Progress()) })
+		s.live = ui.StartLive(s.process.Stderr, drawInterval, func(_, _ int) string { return offlineView(r.Progress()) })
 		return
 	}
 	s.lines.Go(func() {
@@ -41,7 +41,7 @@ func (s *progress) start(r *offline.Run) {
 		for {
 			select {
 			case <-tick.C:
-				s.print(line(r.Progress()))
+				s.print(offlineLine(r.Progress()))
 			case <-s.done:
 				return
 			}
@@ -50,7 +50,7 @@ func (s *progress) start(r *offline.Run) {
 }
 
 // print prints a line, above the rows if there are any.
-func (s *progress) print(text string) {
+func (s *offlineProgress) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live != nil {
@@ -60,7 +60,7 @@ func (s *progress) print(text string) {
 	fmt.Fprintln(s.process.Stderr, text)
 }
 
-func (s *progress) stop() error {
+func (s *offlineProgress) stop() error {
 	close(s.done)
 	s.lines.Wait()
 	s.mu.Lock()
@@ -73,18 +73,18 @@ func (s *progress) stop() error {
 	return live.Stop()
 }
 
-// view is the progress on a terminal.
-func view(p offline.Progress) string {
+// offlineView is the progress on a terminal.
+func offlineView(p offline.Progress) string {
 	bar := ""
 	if p.Share >= 0 {
 		bar = ui.Bar(min(p.Share, 1), 30) + " "
 	}
-	return bar + ui.Strong(line(p)) + "\n" +
+	return bar + ui.Strong(offlineLine(p)) + "\n" +
 		ui.Faint(fmt.Sprintf("%d requests at a time, up to %d rows in each, %d retries", p.Concurrency, p.Batch, p.Retries))
 }
 
-// line is the progress in one line.
-func line(p offline.Progress) string {
+// offlineLine is the progress in one line.
+func offlineLine(p offline.Progress) string {
 	rate := float64(p.Rows-p.Resumed) / max(p.Elapsed.Seconds(), 1e-9)
 	s := fmt.Sprintf("%d rows, %.0f rows/s, %d failed", p.Rows, rate, p.Failed)
 	if p.Share > 0 {

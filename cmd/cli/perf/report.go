@@ -1,6 +1,4 @@
-// Package results is `triton perf report` and `triton perf compare`: commands that read the
-// result files of measurements.
-package results
+package perf
 
 import (
 	"fmt"
@@ -30,8 +28,8 @@ func (o *reportOptions) bind(f *flags.Set) {
 	f.StringVar(&o.title, "title", "", "heading of the page (default the names of the models)")
 }
 
-// NewReportCommand returns `triton perf report`.
-func NewReportCommand(p process.Process) *cobra.Command {
+// newReportCommand returns `triton perf report`.
+func newReportCommand(p process.Process) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report FILE...",

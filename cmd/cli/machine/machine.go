@@ -1,5 +1,6 @@
-// Package devices reads the environment variables about GPUs.
-package devices
+// Package machine says what of this machine the program may use: its GPUs, as the environment variables limit them, and
+// the libraries that it loads at run time.
+package machine
 
 import (
 	"errors"
@@ -12,9 +13,9 @@ import (
 // CPUOnly reports whether TRITON_SERVER_CPU_ONLY forbids the use of GPUs.
 func CPUOnly(p process.Process) bool { return p.Getenv("TRITON_SERVER_CPU_ONLY") != "" }
 
-// Environment returns the GPU settings of the environment. The order of the GPUs comes from
+// GPUs returns the GPU settings of the environment. The order of the GPUs comes from
 // the CUDA driver d; if d is nil and there are GPUs, the driver is started.
-func Environment(p process.Process, d cuda.Driver) gpu.Environment {
+func GPUs(p process.Process, d cuda.Driver) gpu.Environment {
 	e := gpu.Environment{Order: p.Getenv("CUDA_DEVICE_ORDER")}
 	if visible, ok := p.LookupEnv("CUDA_VISIBLE_DEVICES"); ok {
 		e.Visible = &visible

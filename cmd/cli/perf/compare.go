@@ -1,4 +1,4 @@
-package results
+package perf
 
 import (
 	"errors"
@@ -30,8 +30,8 @@ func (o *compareOptions) bind(f *flags.Set) {
 	f.Float64Var(&o.significance, "significance", result.DefaultCompareOptions().Significance, "probability that a comparison of equal systems finds a difference")
 }
 
-// NewCompareCommand returns `triton perf compare`.
-func NewCompareCommand(p process.Process) *cobra.Command {
+// newCompareCommand returns `triton perf compare`.
+func newCompareCommand(p process.Process) *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare A B",

@@ -1,14 +1,15 @@
-package connect
+package top
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
 
-func TestServer(t *testing.T) {
+func TestConnection(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ address, metrics, want string }{
 		{"", "", "http://localhost:8002"},
@@ -20,26 +21,26 @@ func TestServer(t *testing.T) {
 		{"https://host", "", "https://host:8002"},
 		{"host", "other:1/m", "other:1/m"},
 	} {
-		s, err := (&Options{Address: c.address, Metrics: c.metrics, Headers: []string{"Authorization: Bearer a:b"}}).Server()
+		s, err := (&serverFlags{flags.Server{Address: c.address, Headers: []string{"Authorization: Bearer a:b"}}, c.metrics}).connect()
 		require.NoError(t, err, c.address)
-		require.Equal(t, c.want, s.Metrics.URL)
-		require.Equal(t, map[string]string{"Authorization": "Bearer a:b"}, s.Metrics.Headers)
-		s.Close()
+		require.Equal(t, c.want, s.metrics.URL)
+		require.Equal(t, map[string]string{"Authorization": "Bearer a:b"}, s.metrics.Headers)
+		s.close()
 	}
 }
 
-func TestMistakes(t *testing.T) {
+func TestConnectionMistakes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		options Options
+		options serverFlags
 		want    string
 	}{
-		{Options{Headers: []string{"hunter2"}}, "--header number 1 is not NAME:VALUE"},
-		{Options{Headers: []string{" :hunter2"}}, "--header number 1 is not NAME:VALUE"},
-		{Options{Metrics: "ftp://u:hunter2@h"}, "--metrics-url: "},
-		{Options{Address: "ftp://h"}, "--url: "},
+		{serverFlags{Server: flags.Server{Headers: []string{"hunter2"}}}, "--header number 1 is not NAME:VALUE"},
+		{serverFlags{Server: flags.Server{Headers: []string{" :hunter2"}}}, "--header number 1 is not NAME:VALUE"},
+		{serverFlags{Metrics: "ftp://u:hunter2@h"}, "--metrics-url: "},
+		{serverFlags{Server: flags.Server{Address: "ftp://h"}}, "--url: "},
 	} {
-		_, err := c.options.Server()
+		_, err := c.options.connect()
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "hunter2")
 		var exit *process.ExitError

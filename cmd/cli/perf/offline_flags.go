@@ -1,7 +1,6 @@
-package run
+package perf
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -10,18 +9,17 @@ import (
 	"triton/pkg/client"
 )
 
-// options holds what the flags set.
-type options struct {
+// offlineOptions holds what the flags set.
+type offlineOptions struct {
 	run      offline.Options
 	client   client.Options
-	tls      client.TLSFiles
+	server   flags.Server
 	inputs   []string
-	headers  []string
 	protocol string
 	memory   int
 }
 
-func (o *options) bind(f *flags.Set) {
+func (o *offlineOptions) bind(f *flags.Set) {
 	f.StringVarP(&o.run.Model, "model", "m", "", "model that answers the rows; required")
 	f.StringVarP(&o.run.Version, "model-version", "x", "", "version of the model (default the newest)")
 	f.StringArrayVar(&o.inputs, "input", nil, "file of rows: FILE.jsonl, FILE.parquet, FILE.npy, or INPUT=FILE.npy for each input; - reads JSON lines from standard input")
@@ -31,18 +29,14 @@ func (o *options) bind(f *flags.Set) {
 	f.IntVar(&o.run.Concurrency, "concurrency", 0, "requests at a time (default as many as raise the throughput)")
 	f.IntVar(&o.run.Retries, "retries", offline.DefaultRetries, "times that a request is sent again when the server or the model is not available or the connection is lost")
 	f.IntVar(&o.memory, "memory", offline.DefaultMemoryBytes>>20, "MiB of rows and responses that wait to be sent or written")
-	f.StringVarP(&o.client.Address, "url", "u", "", "address of the server (default localhost:8000, with gRPC localhost:8001)")
+	o.server.Bind(f, "", "address of the server (default localhost:8000, with gRPC localhost:8001)", "header or gRPC metadata of every request, NAME:VALUE; may be repeated")
 	f.StringVarP(&o.protocol, "protocol", "i", "http", "protocol: http or grpc")
-	f.StringArrayVarP(&o.headers, "header", "H", nil, "header or gRPC metadata of every request, NAME:VALUE; may be repeated")
-	f.StringVar(&o.tls.Root, "tls-ca-file", "", "root certificates of the server, PEM (default the machine's)")
-	f.StringVar(&o.tls.Cert, "tls-cert-file", "", "certificate of the client with its chain, PEM")
-	f.StringVar(&o.tls.Key, "tls-key-file", "", "key of the client's certificate, PEM")
 }
 
 // finish checks the flags and sets the options that depend on several of them.
-func (o *options) finish() error {
-	var err error
-	if o.client.Protocol, err = client.ParseProtocol(o.protocol); err != nil {
+func (o *offlineOptions) finish() error {
+	protocol, err := client.ParseProtocol(o.protocol)
+	if err != nil {
 		return fmt.Errorf("--protocol: %w", err)
 	}
 	switch {
@@ -65,22 +59,6 @@ func (o *options) finish() error {
 		o.run.Inputs = append(o.run.Inputs, offline.ParseRowFile(text))
 	}
 	o.run.MemoryBytes = int64(o.memory) << 20
-	if o.client.Headers, err = flags.Headers(o.headers); err != nil {
-		return err
-	}
-	port := "8000"
-	if o.client.Protocol == client.GRPC {
-		port = "8001"
-	}
-	o.client.Address = flags.WithPort(cmp.Or(o.client.Address, "localhost"), port)
-	return o.secure()
-}
-
-// secure sets the TLS configuration if a file of certificates is given.
-func (o *options) secure() (err error) {
-	if o.tls == (client.TLSFiles{}) {
-		return nil // an address with https:// or grpcs:// uses the machine's certificates
-	}
-	o.client.TLS, err = o.tls.Config()
+	o.client, err = o.server.Options(protocol)
 	return err
 }

@@ -1,8 +1,6 @@
-// Package traffic is `triton repo traffic`: it reads and changes the traffic rules of a server.
-package traffic
+package repo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,56 +9,43 @@ import (
 
 	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
-	"triton/cmd/cli/output"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
 	"triton/pkg/routing"
 )
 
-var forms = []output.Form{output.Text, output.JSON}
+var trafficForms = []flags.Form{flags.TextForm, flags.JSONForm}
 
-// options holds what the flags of all subcommands set.
-type options struct {
-	client  client.Options
-	tls     client.TLSFiles
-	headers []string
-	model   string
-	output  output.Options
-	config  string
+// trafficOptions holds what the flags of all subcommands set.
+type trafficOptions struct {
+	server flags.Server
+	model  string
+	output flags.Output
+	config string
 }
 
-func (o *options) bind(f *flags.Set) {
+func (o *trafficOptions) bind(f *flags.Set) {
 	f.StringVarP(&o.model, "model", "m", "", "model or alias whose rules are meant")
-	f.StringVarP(&o.client.Address, "url", "u", "localhost:8000", "address of the server's HTTP port")
-	f.StringArrayVarP(&o.headers, "header", "H", nil, "header of every request, NAME:VALUE; may be repeated")
-	f.StringVar(&o.tls.Root, "tls-ca-file", "", "root certificates of the server, PEM (default the machine's)")
-	f.StringVar(&o.tls.Cert, "tls-cert-file", "", "certificate of the client with its chain, PEM")
-	f.StringVar(&o.tls.Key, "tls-key-file", "", "key of the client's certificate, PEM")
-	o.output.Bind(f, forms)
+	o.server.Bind(f, "localhost:8000", "address of the server's HTTP port", "header of every request, NAME:VALUE; may be repeated")
+	o.output.Bind(f, trafficForms)
 	f.StringVar(&o.config, "config", "", "file with settings in YAML, JSON or TOML; its keys are flag names")
 }
 
 // connect returns a client of the server.
-func (o *options) connect() (*client.Client, error) {
-	o.client.Address = flags.WithPort(cmp.Or(o.client.Address, "localhost"), "8000")
-	var err error
-	if o.client.Headers, err = flags.Headers(o.headers); err != nil {
+func (o *trafficOptions) connect() (*client.Client, error) {
+	options, err := o.server.Options(client.HTTP)
+	if err != nil {
 		return nil, err
 	}
-	if o.tls != (client.TLSFiles{}) {
-		if o.client.TLS, err = o.tls.Config(); err != nil {
-			return nil, err
-		}
-	}
-	c, err := client.New(o.client)
+	c, err := client.New(options)
 	if err != nil {
 		return nil, process.UsageError("--url: %w", err)
 	}
 	return c, nil
 }
 
-// NewCommand returns `triton repo traffic`.
-func NewCommand(p process.Process) *cobra.Command {
+// newTrafficCommand returns `triton repo traffic`.
+func newTrafficCommand(p process.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "traffic",
 		Short: "Read and change which version answers, on a running server",
@@ -76,8 +61,8 @@ and models, canaries and shadows. docs/traffic.md describes the rules.`,
 	return cmd
 }
 
-// subcommand is one subcommand: what it does on a server, and the result to print.
-type subcommand struct {
+// trafficCommand is one subcommand: what it does on a server, and the result to print.
+type trafficCommand struct {
 	use, short, example string
 	bind                func(f *flags.Set)
 	// all reports that the command works without a model.
@@ -86,8 +71,8 @@ type subcommand struct {
 	text func(w io.Writer, all []*routing.Status) error // nil: text
 }
 
-func (s subcommand) command(p process.Process) *cobra.Command {
-	var o options
+func (s trafficCommand) command(p process.Process) *cobra.Command {
+	var o trafficOptions
 	cmd := &cobra.Command{Use: s.use, Short: s.short, Example: s.example}
 	f := flags.New(p, "repo traffic "+s.use, cmd.Flags())
 	o.bind(f)
@@ -96,9 +81,9 @@ func (s subcommand) command(p process.Process) *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
 	complete.Flags(cmd, map[string]complete.Func{
-		"output": complete.Values(output.Text.Name, output.JSON.Name),
+		"output": complete.Values(flags.TextForm.Name, flags.JSONForm.Name),
 		"model": func(*cobra.Command, string) []string {
-			return complete.ServerModels(cmd.Context(), o.client, p.CompletionTime)
+			return complete.ServerModels(cmd.Context(), client.Options{Address: o.server.Address}, p.CompletionTime)
 		},
 	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -116,13 +101,13 @@ func (s subcommand) command(p process.Process) *cobra.Command {
 	return cmd
 }
 
-func (s subcommand) run(ctx context.Context, p process.Process, o *options) error {
-	targets, err := o.output.Targets(forms)
+func (s trafficCommand) run(ctx context.Context, p process.Process, o *trafficOptions) error {
+	targets, err := o.output.Targets(trafficForms)
 	if err != nil {
 		return process.UsageError("%w", err)
 	}
 	if len(targets) == 0 {
-		targets = output.Targets{{Form: output.Text.Name, File: "-"}}
+		targets = flags.OutputTargets{{Form: flags.TextForm.Name, File: "-"}}
 	}
 	c, err := o.connect()
 	if err != nil {
@@ -138,11 +123,11 @@ func (s subcommand) run(ctx context.Context, p process.Process, o *options) erro
 	}
 	return targets.Write(p, func(w io.Writer, form string) error {
 		switch {
-		case form == output.JSON.Name:
-			return writeJSON(w, all, o.model != "")
+		case form == flags.JSONForm.Name:
+			return writeTrafficJSON(w, all, o.model != "")
 		case s.text != nil:
 			return s.text(w, all)
 		}
-		return writeText(w, all)
+		return writeTrafficText(w, all)
 	})
 }

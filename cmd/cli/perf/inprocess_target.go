@@ -1,7 +1,4 @@
-// Package inprocess is a perf.Target over a server in the same process: requests go to the
-// server's core without a socket and without a codec. It measures what models cost without a
-// protocol, as perf_analyzer's service kind triton_c_api does.
-package inprocess
+package perf
 
 import (
 	"context"
@@ -23,8 +20,8 @@ import (
 	"triton/server/repository"
 )
 
-// Options configure the server.
-type Options struct {
+// inProcessOptions configure the server.
+type inProcessOptions struct {
 	// Server is the server without its repository, models and services.
 	Server     server.Options
 	Repository string
@@ -38,8 +35,9 @@ type Options struct {
 // exitTimeout bounds the wait for a request that a model does not finish.
 const exitTimeout = 5 * time.Second
 
-// target implements perf.Target.
-type target struct {
+// inProcessTarget is a server in the same process: requests go to the server's core without a socket and without a codec.
+// It measures what models cost without a protocol, as perf_analyzer's service kind triton_c_api does.
+type inProcessTarget struct {
 	*local.Server
 	service   infer.Service
 	codec     *rpc.Codec
@@ -47,13 +45,13 @@ type target struct {
 }
 
 var (
-	_ perf.Target       = (*target)(nil)
-	_ perf.SharedMemory = (*target)(nil)
-	_ perf.Embedded     = (*target)(nil)
+	_ perf.Target       = (*inProcessTarget)(nil)
+	_ perf.SharedMemory = (*inProcessTarget)(nil)
+	_ perf.Embedded     = (*inProcessTarget)(nil)
 )
 
-// Start starts a server without services, loads the models and waits until they are ready.
-func Start(ctx context.Context, o Options) (perf.Target, error) {
+// startServer starts a server without services, loads the models and waits until they are ready.
+func startServer(ctx context.Context, o inProcessOptions) (perf.Target, error) {
 	c := o.Server
 	c.Repositories = []string{o.Repository}
 	c.Models = server.Models{Control: repository.ControlExplicit, Startup: append([]string{o.Model}, o.Composing...)}
@@ -69,7 +67,7 @@ func Start(ctx context.Context, o Options) (perf.Target, error) {
 	case err != nil:
 		return nil, fmt.Errorf("failed to find healthy inference server: %w", err)
 	}
-	t := &target{s, s.Core().Service(), rpc.NewCodec(s.Core().Pool()), o.Streaming}
+	t := &inProcessTarget{s, s.Core().Service(), rpc.NewCodec(s.Core().Pool()), o.Streaming}
 	if err := t.ready(o); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -77,7 +75,7 @@ func Start(ctx context.Context, o Options) (perf.Target, error) {
 }
 
 // ready returns why the model to measure is not ready.
-func (t *target) ready(o Options) error {
+func (t *inProcessTarget) ready(o inProcessOptions) error {
 	if err := t.service.Failure(); err != nil {
 		return fmt.Errorf("failed to find healthy inference server: %w", err)
 	}
@@ -100,10 +98,10 @@ func (t *target) ready(o Options) error {
 }
 
 // Embedded reports true.
-func (*target) Embedded() bool { return true }
+func (*inProcessTarget) Embedded() bool { return true }
 
 // Protocol returns the protocol whose rules hold: with streams those of gRPC.
-func (t *target) Protocol() client.Protocol {
+func (t *inProcessTarget) Protocol() client.Protocol {
 	if t.streaming {
 		return client.GRPC
 	}
@@ -112,15 +110,15 @@ func (t *target) Protocol() client.Protocol {
 
 var errTrace = errors.New("client backend of kind TRITON_C_API does not support UpdateTraceSettings API")
 
-func (*target) TraceSettings(context.Context, string) (client.TraceSettings, error) {
+func (*inProcessTarget) TraceSettings(context.Context, string) (client.TraceSettings, error) {
 	return nil, errTrace
 }
 
-func (*target) SetTraceSettings(context.Context, string, client.TraceSettings) (client.TraceSettings, error) {
+func (*inProcessTarget) SetTraceSettings(context.Context, string, client.TraceSettings) (client.TraceSettings, error) {
 	return nil, errTrace
 }
 
-func (t *target) SystemMemory(_ context.Context, name string) ([]client.SystemRegion, error) {
+func (t *inProcessTarget) SystemMemory(_ context.Context, name string) ([]client.SystemRegion, error) {
 	all, err := t.Core().Regions().SystemStatus(name)
 	list := make([]client.SystemRegion, len(all))
 	for i, r := range all {
@@ -129,31 +127,31 @@ func (t *target) SystemMemory(_ context.Context, name string) ([]client.SystemRe
 	return list, err
 }
 
-func (t *target) RegisterSystemMemory(_ context.Context, r client.SystemRegion) error {
+func (t *inProcessTarget) RegisterSystemMemory(_ context.Context, r client.SystemRegion) error {
 	return t.Core().Regions().RegisterSystem(r.Name, r.Key, r.Offset, r.Size)
 }
 
-func (t *target) UnregisterSystemMemory(_ context.Context, name string) error {
+func (t *inProcessTarget) UnregisterSystemMemory(_ context.Context, name string) error {
 	return t.Core().Regions().UnregisterSystem(name)
 }
 
 // errCUDA is the limit of CUDA's handles.
 var errCUDA = errors.New("CUDA shared memory is between processes: a process cannot open its own memory")
 
-func (*target) RegisterCUDAMemory(context.Context, client.CUDARegion) error { return errCUDA }
+func (*inProcessTarget) RegisterCUDAMemory(context.Context, client.CUDARegion) error { return errCUDA }
 
-func (*target) UnregisterCUDAMemory(context.Context, string) error { return errCUDA }
+func (*inProcessTarget) UnregisterCUDAMemory(context.Context, string) error { return errCUDA }
 
-func (t *target) Prepare(req *kserve.Request) (*lane.Prepared, error) {
+func (t *inProcessTarget) Prepare(req *kserve.Request) (*lane.Prepared, error) {
 	return t.PrepareShared(req, lane.Regions{}, false)
 }
 
-func (t *target) PrepareSequence(req *kserve.Request) (*lane.Prepared, error) {
+func (t *inProcessTarget) PrepareSequence(req *kserve.Request) (*lane.Prepared, error) {
 	return t.PrepareShared(req, lane.Regions{}, true)
 }
 
 // PrepareShared copies the inputs to memory that the server's backends read in place.
-func (t *target) PrepareShared(req *kserve.Request, at lane.Regions, sequence bool) (*lane.Prepared, error) {
+func (t *inProcessTarget) PrepareShared(req *kserve.Request, at lane.Regions, sequence bool) (*lane.Prepared, error) {
 	p := &prepared{at: at, sequence: sequence}
 	p.Request = *req
 	p.Inputs = slices.Clone(req.Inputs)
@@ -176,8 +174,8 @@ func (t *target) PrepareShared(req *kserve.Request, at lane.Regions, sequence bo
 }
 
 // Decode decodes a response that a lane kept.
-func (t *target) Decode(x *lane.Exchange, resp *kserve.Response) error {
+func (t *inProcessTarget) Decode(x *lane.Exchange, resp *kserve.Response) error {
 	return decode(t.codec, x.Body, resp)
 }
 
-func (t *target) Dial(context.Context) (lane.Conn, error) { return &conn{target: t}, nil }
+func (t *inProcessTarget) Dial(context.Context) (lane.Conn, error) { return &conn{target: t}, nil }

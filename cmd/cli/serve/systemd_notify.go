@@ -1,4 +1,4 @@
-package systemd
+package serve
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 
 // Messages to the manager.
 const (
-	Ready    = "READY=1"
-	Stopping = "STOPPING=1"
-	alive    = "WATCHDOG=1"
+	systemdReady    = "READY=1"
+	systemdStopping = "STOPPING=1"
+	systemdAlive    = "WATCHDOG=1"
 )
 
 // notifyTimeout bounds the wait for a manager whose queue of messages is full.
 const notifyTimeout = time.Second
 
-// Status is the message with a text that `systemctl status` prints.
-func Status(text string) string { return "STATUS=" + strings.ReplaceAll(text, "\n", " ") }
+// systemdStatus is the message with a text that `systemctl status` prints.
+func systemdStatus(text string) string { return "STATUS=" + strings.ReplaceAll(text, "\n", " ") }
 
 // Notify sends messages together. Without a manager that wants them it does nothing.
-func (u *Unit) Notify(messages ...string) error {
+func (u *systemdUnit) Notify(messages ...string) error {
 	if u.notify == "" {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (u *Unit) Notify(messages ...string) error {
 // Watch tells the manager that the process is alive, twice in each interval of its watchdog,
 // until ctx ends. A check that is false or blocks sends nothing, and the manager restarts the
 // service.
-func (u *Unit) Watch(ctx context.Context, check func() bool) {
+func (u *systemdUnit) Watch(ctx context.Context, check func() bool) {
 	if u.watchdog == 0 || u.notify == "" {
 		return
 	}
@@ -49,7 +49,7 @@ func (u *Unit) Watch(ctx context.Context, check func() bool) {
 	defer every.Stop()
 	for {
 		if check() {
-			_ = u.Notify(alive) // the next one may arrive
+			_ = u.Notify(systemdAlive) // the next one may arrive
 		}
 		select {
 		case <-ctx.Done():
