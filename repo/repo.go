@@ -1,6 +1,6 @@
 // Package repo reads the layout of a model repository: models, their configurations,
-// versions and files. It also defines findings. The rules are in repo/lint, the
-// printers in repo/report; it loads nothing.
+// versions and files. It also defines findings. The rules and the printers are in
+// repo/lint; it loads nothing.
 package repo
 
 import (

@@ -18,7 +18,6 @@ import (
 	"triton/repo"
 	"triton/repo/fix"
 	"triton/repo/lint"
-	"triton/repo/suppress"
 )
 
 // TestAll corrects the repository of every testdata/*.txtar. "want" is the text of m/config.pbtxt
@@ -109,7 +108,7 @@ func comments(src []byte) []string {
 
 func check(t *testing.T, models []repo.Model) []repo.Finding {
 	t.Helper()
-	found, err := suppress.Comments(models, lint.Check(models, lint.Options{DefaultMaxBatch: 4}), lint.Rules())
+	found, err := lint.ApplyComments(models, lint.Check(models, lint.Options{DefaultMaxBatch: 4}))
 	require.NoError(t, err)
 	return found
 }

@@ -79,7 +79,7 @@ func Rules() []repo.Rule {
 		ruleNoVersion, ruleBadVersion, ruleMissingVersion, ruleModelFile, ruleLabelCount, ruleExternal,
 		ruleGraphFile, ruleIncomplete, ruleMissingComposing, ruleCycle, ruleStepVersion, ruleStepFails, ruleFrameworkFile, ruleFrameworkName, ruleFrameworkType, ruleFrameworkDims, ruleElsewhere, ruleUTF8, ruleUnfilled, ruleWarmupInput, ruleLargestPreferred, ruleLengths, ruleManyInstances, ruleUnserved,
 		rulePointer, ruleMisplaced, ruleEmptyFile, ruleLibrary, ruleNoWeights, ruleNoWarmup, ruleFamily, ruleNoEffect, ruleParameter,
-		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped,
+		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped, ruleUnused, ruleComment,
 	}
 	for _, r := range slices.Concat(modelconfig.Rules(), extension.Rules(), requirement.Rules(), autofill.Rules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})

@@ -8,9 +8,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/repo"
-	"triton/repo/explain"
 	"triton/repo/lint"
-	"triton/repo/suppress"
 )
 
 // check sends findings about all open documents whenever one of them may have new ones, until ctx
@@ -81,7 +79,7 @@ func (s *server) lint(d *document, o lint.Options) []repo.Finding {
 	if !d.saved {
 		o.Python = ""
 	}
-	found, err := suppress.Comments(models, lint.Check(models, o), lint.Rules())
+	found, err := lint.ApplyComments(models, lint.Check(models, o))
 	if err != nil {
 		s.options.Log.Warn("cannot read the comments of a model", "file", d.path, "error", err)
 	}
@@ -157,7 +155,7 @@ func (s *server) described(f repo.Finding, at span, msg string) diagnostic {
 		msg += "\n" + f.Hint
 	}
 	out := diagnostic{Range: at, Severity: severities[f.Severity], Code: f.Rule, Source: "triton", Message: msg}
-	if uri := explain.URI(s.options.RulesURL, f.Rule); uri != "" {
+	if uri := lint.PageURI(s.options.RulesURL, f.Rule); uri != "" {
 		out.CodeDescription = &codeDescription{uri}
 	}
 	return out

@@ -14,7 +14,6 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel/autofill"
 	"triton/repo"
-	"triton/repo/compare"
 	"triton/repo/render"
 )
 
@@ -76,7 +75,7 @@ func runDiff(p process.Process, o diffOptions, from, to string) error {
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
-	changes := compare.Models(old, now)
+	changes := compareModels(old, now)
 	if err := printChanges(p, o.form, changes); err != nil {
 		return err
 	}
@@ -87,12 +86,12 @@ func runDiff(p process.Process, o diffOptions, from, to string) error {
 }
 
 // open returns the models at a path with their configurations.
-func (o *diffOptions) open(p process.Process, path string) ([]compare.Model, error) {
+func (o *diffOptions) open(p process.Process, path string) ([]comparedModel, error) {
 	models, err := repo.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	var list []compare.Model
+	var list []comparedModel
 	for i := range models {
 		one, err := o.model(p, &models[i])
 		if err != nil {
@@ -103,8 +102,8 @@ func (o *diffOptions) open(p process.Process, path string) ([]compare.Model, err
 	return list, nil
 }
 
-func (o *diffOptions) model(p process.Process, m *repo.Model) (compare.Model, error) {
-	one := compare.Model{Name: m.Name}
+func (o *diffOptions) model(p process.Process, m *repo.Model) (comparedModel, error) {
+	one := comparedModel{Name: m.Name}
 	if !m.ConfigOnly {
 		one.Versions = []int64{}
 	}
@@ -137,10 +136,10 @@ func (o *diffOptions) model(p process.Process, m *repo.Model) (compare.Model, er
 	return one, nil
 }
 
-func printChanges(p process.Process, form string, changes []compare.Change) error {
+func printChanges(p process.Process, form string, changes []configChange) error {
 	if form == formJSON {
 		if changes == nil {
-			changes = []compare.Change{}
+			changes = []configChange{}
 		}
 		e := json.NewEncoder(p.Stdout)
 		e.SetEscapeHTML(false)

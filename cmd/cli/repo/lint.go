@@ -16,11 +16,8 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/ui"
 	"triton/repo"
-	"triton/repo/explain"
 	"triton/repo/fix"
 	"triton/repo/lint"
-	"triton/repo/report"
-	"triton/repo/suppress"
 )
 
 func newLintCommand(p process.Process) *cobra.Command {
@@ -67,7 +64,7 @@ command line is wrong or a path cannot be read.`,
 		}
 		switch {
 		case o.rules:
-			return report.Rules(p.Stdout, explain.Rules())
+			return lint.WriteRules(p.Stdout, lint.Rules())
 		case o.explain != "":
 			return runExplain(p, o.explain)
 		}
@@ -79,14 +76,14 @@ command line is wrong or a path cannot be read.`,
 // completeRules suggests the ids of the rules.
 func completeRules(*cobra.Command, string) []string {
 	var ids []string
-	for _, r := range explain.Rules() {
+	for _, r := range lint.Rules() {
 		ids = append(ids, r.ID)
 	}
 	return ids
 }
 
 func runExplain(p process.Process, rule string) error {
-	page, err := explain.Find(rule)
+	page, err := lint.Explain(rule)
 	if err != nil {
 		return process.UsageError("--explain: %w", err)
 	}
@@ -172,7 +169,7 @@ func runLint(p process.Process, o lintOptions, paths []string) error {
 	write := func(w io.Writer, form string) error {
 		r := r
 		r.Color = r.Color && w == p.Stdout
-		return report.Write(w, form, r)
+		return lint.WriteReport(w, form, r)
 	}
 	if err := targets.Write(p, write); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err} // Failure means findings
@@ -222,7 +219,7 @@ func (o *lintOptions) findings(p process.Process, models []repo.Model, limits th
 		return nil, &process.ExitError{Code: process.Usage, Err: err}
 	}
 	if o.writeBaseline {
-		err := process.WriteFile(o.baseline, func(w io.Writer) error { return suppress.WriteBaseline(w, o.baseline, found) })
+		err := process.WriteFile(o.baseline, func(w io.Writer) error { return lint.WriteBaseline(w, o.baseline, found) })
 		if err != nil {
 			return nil, &process.ExitError{Code: process.Usage, Err: fmt.Errorf("write the baseline: %w", err)}
 		}
@@ -237,7 +234,7 @@ func (o *lintOptions) findings(p process.Process, models []repo.Model, limits th
 
 // check returns the findings that are reported, and how many of the baseline are no longer found.
 func (o *lintOptions) check(models []repo.Model, limits thresholds) (found []repo.Finding, fixed int, err error) {
-	found, err = suppress.Comments(models, lint.Check(models, o.linter()), lint.Rules())
+	found, err = lint.ApplyComments(models, lint.Check(models, o.linter()))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -245,7 +242,7 @@ func (o *lintOptions) check(models []repo.Model, limits thresholds) (found []rep
 	if o.baseline == "" || o.writeBaseline {
 		return found, 0, nil
 	}
-	return suppress.Baseline(o.baseline, models, found)
+	return lint.ApplyBaseline(o.baseline, models, found)
 }
 
 // runFix corrects the configurations, or prints what it would change and how much it would leave.

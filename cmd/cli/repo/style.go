@@ -4,8 +4,7 @@ import (
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
 	"triton/repo"
-	"triton/repo/explain"
-	"triton/repo/report"
+	"triton/repo/lint"
 )
 
 // textStyle is how the findings look as text.
@@ -34,10 +33,10 @@ func switched(flag, value string, auto bool) (bool, error) {
 }
 
 // report returns the report of the findings.
-func (s textStyle) report(o lintOptions, models []repo.Model, found []repo.Finding, p process.Process) report.Report {
-	r := report.Report{
-		Rules: explain.Rules(), Version: p.Version, Models: len(models), Findings: found, Color: s.color,
-		HelpURI: func(rule string) string { return explain.URI(o.rulesURL, rule) },
+func (s textStyle) report(o lintOptions, models []repo.Model, found []repo.Finding, p process.Process) lint.Report {
+	r := lint.Report{
+		Rules: lint.Rules(), Version: p.Version, Models: len(models), Findings: found, Color: s.color,
+		HelpURI: func(rule string) string { return lint.PageURI(o.rulesURL, rule) },
 	}
 	if s.excerpt {
 		r.Source = func(file string) ([]byte, error) {

@@ -1,9 +1,8 @@
-package report_test
+package lint_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,13 +11,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
+	"triton/cmd/cli/clitest/golden"
 	"triton/repo"
-	"triton/repo/report"
+	"triton/repo/lint"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-var sample = report.Report{
+var sampleReport = lint.Report{
 	Models:  2,
 	Version: "1.2.3",
 	HelpURI: func(rule string) string { return "https://rules.example/" + rule },
@@ -37,18 +35,18 @@ var sample = report.Report{
 	},
 }
 
-func TestWrite(t *testing.T) {
+func TestWriteReport(t *testing.T) {
 	t.Parallel()
-	for _, format := range report.Formats() {
+	for _, format := range lint.ReportFormats() {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			require.NoError(t, report.Write(&b, format, sample))
-			golden := filepath.Join("testdata", format)
-			if *update {
-				require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
+			require.NoError(t, lint.WriteReport(&b, format, sampleReport))
+			file := filepath.Join("testdata", "report", format)
+			if golden.Update() {
+				require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(golden)
+			want, err := os.ReadFile(file)
 			require.NoError(t, err)
 			require.Equal(t, string(want), b.String())
 			if format == "json" || format == "sarif" || format == "codeclimate" {
@@ -61,21 +59,21 @@ func TestWrite(t *testing.T) {
 func TestWriteNothing(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	require.NoError(t, report.Write(&b, "text", report.Report{Models: 1}))
+	require.NoError(t, lint.WriteReport(&b, "text", lint.Report{Models: 1}))
 	require.Equal(t, "1 model checked: no findings\n", b.String())
 	b.Reset()
-	require.NoError(t, report.Write(&b, "json", report.Report{}))
+	require.NoError(t, lint.WriteReport(&b, "json", lint.Report{}))
 	require.Contains(t, b.String(), `"findings": []`)
 	b.Reset()
-	require.NoError(t, report.Write(&b, "sarif", report.Report{}))
+	require.NoError(t, lint.WriteReport(&b, "sarif", lint.Report{}))
 	require.Contains(t, b.String(), `"results": []`)
-	require.EqualError(t, report.Write(&b, "xml", report.Report{}), `unknown format "xml": use one of text, json, csv, markdown, html, sarif, github, junit, checkstyle, codeclimate`)
+	require.EqualError(t, lint.WriteReport(&b, "xml", lint.Report{}), `unknown format "xml": use one of text, json, csv, markdown, html, sarif, github, junit, checkstyle, codeclimate`)
 }
 
-func TestRules(t *testing.T) {
+func TestWriteRules(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	require.NoError(t, report.Rules(&b, sample.Rules))
+	require.NoError(t, lint.WriteRules(&b, sampleReport.Rules))
 	require.Equal(t, "TRN001  error    text\nTRN310  warning  batches\nTRN311  note     waits\n", b.String())
 }
 
@@ -87,7 +85,7 @@ func TestExcerpt(t *testing.T) {
 	at := func(line, col int) repo.Finding {
 		return repo.Finding{Rule: "TRN001", Severity: repo.Error, File: "f", Line: line, Col: col, Msg: "m"}
 	}
-	r := report.Report{
+	r := lint.Report{
 		Models:   1,
 		Findings: []repo.Finding{at(1, 1), at(2, 16), at(3, 9), at(3, 209), at(4, 1), at(9, 1), at(1, 99), {File: "g", Line: 1, Col: 1}},
 		Source: func(file string) ([]byte, error) {
@@ -98,19 +96,19 @@ func TestExcerpt(t *testing.T) {
 		},
 	}
 	var b bytes.Buffer
-	require.NoError(t, report.Write(&b, "text", r))
-	golden := filepath.Join("testdata", "excerpt")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
+	require.NoError(t, lint.WriteReport(&b, "text", r))
+	file := filepath.Join("testdata", "report", "excerpt")
+	if golden.Update() {
+		require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, string(want), b.String())
 	require.NotContains(t, b.String(), "\x1b")
 
 	b.Reset()
 	r.Color = true
-	require.NoError(t, report.Write(&b, "text", r))
+	require.NoError(t, lint.WriteReport(&b, "text", r))
 	require.Equal(t, string(want), ansi.Strip(b.String()), "color changes nothing else")
 	require.Contains(t, b.String(), "\x1b[31m^^^^", "a red caret")
 }

@@ -1,59 +1,48 @@
-// Package explain holds a page for every rule of the linter: why the rule is, how to correct a
-// mistake, a bad and a good example. `triton repo lint --explain`, the help in SARIF, docs/rules.md
-// and docs/rules/ are made from these pages; ids, severities and requirements come from the rules.
-package explain
+package lint
 
 import (
 	"embed"
 	"fmt"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"triton/pkg/spelling"
 	"triton/repo"
-	"triton/repo/lint"
-	"triton/repo/suppress"
 )
 
 //go:embed pages/*.txtar
 var pages embed.FS
 
-// Page is the explanation of a rule.
+// Page is the explanation of a rule: why it is, how to correct a mistake, a bad and a good example. `triton repo lint
+// --explain`, the help in SARIF, docs/rules.md and docs/rules/ are made from the pages; ids, severities and requirements
+// come from the rules.
 type Page struct {
 	repo.Rule
 	Why        string // one or two sentences
 	Correction string
-	Bad, Good  []File
+	Bad, Good  []ExampleFile
 	// Settings are options that the linter needs for the examples, such as "cpus".
 	Settings map[string]string
 }
 
-// File is a file of an example.
-type File struct {
+// ExampleFile is a file of an example.
+type ExampleFile struct {
 	Name string // below the repository
 	Text string
 }
 
-// Rules returns the rules of all findings that the linter reports, by id.
-func Rules() []repo.Rule {
-	all := slices.Concat(lint.Rules(), suppress.Rules())
-	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID })
-	return all
-}
-
-// Find returns the page of a rule.
-func Find(id string) (Page, error) {
+// Explain returns the page of a rule.
+func Explain(id string) (Page, error) {
 	all := Rules()
 	id = strings.ToUpper(id)
 	i := slices.IndexFunc(all, func(r repo.Rule) bool { return r.ID == id })
 	if i < 0 {
 		return Page{}, fmt.Errorf("there is no rule %q%s; --rules lists the rules", id, suggestion(all, id))
 	}
-	return read(all[i])
+	return readPage(all[i])
 }
 
 func suggestion(all []repo.Rule, id string) string {
@@ -68,7 +57,7 @@ func suggestion(all []repo.Rule, id string) string {
 }
 
 // read parses the page of a rule: lines "key: text" and the files of the examples.
-func read(r repo.Rule) (Page, error) {
+func readPage(r repo.Rule) (Page, error) {
 	text, err := pages.ReadFile("pages/" + r.ID + ".txtar")
 	if err != nil {
 		return Page{}, fmt.Errorf("rule %s has no page: %w", r.ID, err)
@@ -91,7 +80,7 @@ func read(r repo.Rule) (Page, error) {
 	}
 	for _, f := range archive.Files {
 		kind, name, _ := strings.Cut(f.Name, "/")
-		file := File{name, string(f.Data)}
+		file := ExampleFile{name, string(f.Data)}
 		switch kind {
 		case "bad":
 			p.Bad = append(p.Bad, file)
@@ -104,9 +93,9 @@ func read(r repo.Rule) (Page, error) {
 	return p, nil
 }
 
-// URI returns the address of a rule's page below a base, such as that of a folder of docs/rules on
+// PageURI returns the address of a rule's page below a base, such as that of a folder of docs/rules on
 // a web server.
-func URI(base, id string) string {
+func PageURI(base, id string) string {
 	if base == "" {
 		return ""
 	}

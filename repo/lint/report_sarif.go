@@ -1,4 +1,4 @@
-package report
+package lint
 
 import (
 	"io"
@@ -65,7 +65,7 @@ type (
 	}
 )
 
-func sarif(w io.Writer, r Report) error {
+func writeSARIF(w io.Writer, r Report) error {
 	driver := sarifDriver{Name: "triton", Version: r.Version, Rules: []sarifRule{}}
 	for _, rule := range r.Rules {
 		s := sarifRule{ID: rule.ID, Doc: sarifText{rule.Doc}}

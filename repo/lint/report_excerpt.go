@@ -1,4 +1,4 @@
-package report
+package lint
 
 import (
 	"fmt"
@@ -41,10 +41,10 @@ const (
 )
 
 // excerpt prints the line of a finding with a caret below the place.
-func excerpt(w io.Writer, s style, f repo.Finding, line string) {
+func excerpt(w io.Writer, s textStyle, f repo.Finding, line string) {
 	start := min(max(f.Col-1, 0), len(line))
-	end := start + len(word(line[start:]))
-	before, marked, after := shown(line[:start]), shown(line[start:end]), shown(line[end:])
+	end := start + len(wordAt(line[start:]))
+	before, marked, after := shownText(line[:start]), shownText(line[start:end]), shownText(line[end:])
 	if cut := ansi.StringWidth(before) + ansi.StringWidth(marked) - excerptWidth; cut > 0 {
 		before = "…" + ansi.TruncateLeft(before, cut+1, "")
 	}
@@ -59,13 +59,13 @@ func excerpt(w io.Writer, s style, f repo.Finding, line string) {
 		strings.Repeat(" ", ansi.StringWidth(before)), s.severity(f.Severity, carets))
 }
 
-// shown returns a part of a line as it is printed: spaces for tabs, no control characters.
-func shown(text string) string {
+// shownText returns a part of a line as it is printed: spaces for tabs, no control characters.
+func shownText(text string) string {
 	return printable(strings.ReplaceAll(strings.ToValidUTF8(text, string(utf8.RuneError)), "\t", strings.Repeat(" ", tabWidth)))
 }
 
-// word returns the first word, number, quoted string or character of a text.
-func word(text string) string {
+// wordAt returns the first word, number, quoted string or character of a text.
+func wordAt(text string) string {
 	if text == "" {
 		return ""
 	}

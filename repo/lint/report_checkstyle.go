@@ -1,4 +1,4 @@
-package report
+package lint
 
 import (
 	"encoding/xml"
@@ -31,7 +31,7 @@ type (
 // checkstyleVersion is the version of Checkstyle that first had this form of the report.
 const checkstyleVersion = "4.3"
 
-func checkstyle(w io.Writer, r Report) error {
+func writeCheckstyle(w io.Writer, r Report) error {
 	severities := [...]string{repo.Note: "info", repo.Warning: "warning", repo.Error: "error"}
 	all := checkstyleReport{Version: checkstyleVersion}
 	for _, group := range byFile(r.Findings) {

@@ -1,4 +1,4 @@
-package report
+package lint
 
 import (
 	"encoding/json"
@@ -30,7 +30,7 @@ type codeClimateLines struct {
 	End   int `json:"end"`
 }
 
-func codeClimate(w io.Writer, r Report) error {
+func writeCodeClimate(w io.Writer, r Report) error {
 	severities := [...]string{repo.Note: "info", repo.Warning: "minor", repo.Error: "critical"}
 	ids := repo.Fingerprints(r.Findings)
 	issues := make([]codeClimateIssue, 0, len(r.Findings))

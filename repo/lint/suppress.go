@@ -1,10 +1,4 @@
-// Package suppress leaves out findings that their users accept: by a comment in config.pbtxt, and
-// by a baseline, a file with the findings of an earlier run. It reports comments that suppress
-// nothing.
-//
-//	# triton-lint: ignore TRN310 reason         the field below, or the field that it is behind
-//	# triton-lint: ignore-model TRN501 reason   all findings about the model
-package suppress
+package lint
 
 import (
 	"path/filepath"
@@ -20,9 +14,6 @@ var (
 	ruleComment = repo.Rule{ID: "TRN005", Severity: repo.Warning, Doc: "a triton-lint comment names rules, above or behind a field"}
 )
 
-// Rules returns the rules about the comments.
-func Rules() []repo.Rule { return []repo.Rule{ruleUnused, ruleComment} }
-
 // machineRules are rules whose findings depend on the machine and on the server that is meant: a
 // comment that suppresses nothing here may do so elsewhere.
 var machineRules = map[string]bool{
@@ -30,19 +21,23 @@ var machineRules = map[string]bool{
 	"TRN901": true, "TRN902": true, "TRN903": true, "TRN904": true, "TRN905": true,
 }
 
-// unread are the rules of files that could not be read: then the other rules were not checked.
-var unread = []string{"TRN001", "TRN002"}
+// unreadRules are the rules of files that could not be read: then the other rules were not checked.
+var unreadRules = []string{"TRN001", "TRN002"}
 
-// Comments returns the findings that no comment suppresses, with findings about the comments. The
-// rules are those that comments may name, besides this package's.
-func Comments(models []repo.Model, found []repo.Finding, rules []repo.Rule) ([]repo.Finding, error) {
+// ApplyComments leaves out the findings that their users accept by a comment in config.pbtxt, and reports comments that
+// suppress nothing.
+//
+//	# triton-lint: ignore TRN310 reason         the field below, or the field that it is behind
+//	# triton-lint: ignore-model TRN501 reason   all findings about the model
+func ApplyComments(models []repo.Model, found []repo.Finding) ([]repo.Finding, error) {
+	rules := Rules()
 	known := func(id string) bool {
-		return slices.ContainsFunc(slices.Concat(rules, Rules()), func(r repo.Rule) bool { return r.ID == id })
+		return slices.ContainsFunc(rules, func(r repo.Rule) bool { return r.ID == id })
 	}
-	var files []*file
+	var files []*commentFile
 	seen := map[string]bool{}
 	for i := range models {
-		list, err := open(&models[i], known)
+		list, err := openComments(&models[i], known)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +49,7 @@ func Comments(models []repo.Model, found []repo.Finding, rules []repo.Rule) ([]r
 		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(found), func(f repo.Finding) bool {
-		return slices.ContainsFunc(files, func(file *file) bool { return file.suppresses(f) })
+		return slices.ContainsFunc(files, func(file *commentFile) bool { return file.suppresses(f) })
 	})
 	for _, file := range files {
 		kept = append(kept, file.wrong...)
@@ -66,13 +61,13 @@ func Comments(models []repo.Model, found []repo.Finding, rules []repo.Rule) ([]r
 	return kept, nil
 }
 
-// open reads the comments of a model's configurations.
-func open(m *repo.Model, known func(string) bool) ([]*file, error) {
+// openComments reads the comments of a model's configurations.
+func openComments(m *repo.Model, known func(string) bool) ([]*commentFile, error) {
 	custom, err := m.CustomConfigs()
 	if err != nil {
 		return nil, err
 	}
-	var list []*file
+	var list []*commentFile
 	for _, path := range append([]string{m.ConfigFile}, custom...) {
 		one := *m
 		one.ConfigFile = path
@@ -81,13 +76,13 @@ func open(m *repo.Model, known func(string) bool) ([]*file, error) {
 			continue // there is none, or the linter reports it
 		}
 		if strings.Contains(string(src), marker) {
-			list = append(list, readFile(&one, src, known))
+			list = append(list, readComments(&one, src, known))
 		}
 	}
 	return list, nil
 }
 
 // incomplete reports whether a finding says that the model of a file was not checked.
-func (f *file) incomplete(g repo.Finding) bool {
-	return slices.Contains(unread, g.Rule) && filepath.Clean(filepath.Dir(g.File)) == filepath.Clean(f.model.Dir)
+func (f *commentFile) incomplete(g repo.Finding) bool {
+	return slices.Contains(unreadRules, g.Rule) && filepath.Clean(filepath.Dir(g.File)) == filepath.Clean(f.model.Dir)
 }

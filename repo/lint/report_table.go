@@ -1,4 +1,4 @@
-package report
+package lint
 
 import (
 	"encoding/csv"
@@ -9,11 +9,11 @@ import (
 	"triton/repo"
 )
 
-// document is the table of the findings with a summary.
-func document(r Report) ui.Document {
+// reportDocument is the table of the findings with a summary.
+func reportDocument(r Report) ui.Document {
 	d := ui.Document{
 		Title: "triton repo lint",
-		Notes: []string{ui.Plural(r.Models, "model") + " checked: " + summary(r.Findings)},
+		Notes: []string{ui.Plural(r.Models, "model") + " checked: " + reportSummary(r.Findings)},
 	}
 	for _, title := range []string{"Place", "Severity", "Rule", "Message", "Hint"} {
 		d.Columns = append(d.Columns, ui.Column{Title: title})

@@ -1,4 +1,4 @@
-package explain
+package lint
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 func (p Page) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", p.ID, p.Doc)
-	fmt.Fprintf(&b, "%s\n\n", wrap("Severity: "+p.Severity.String()+". "+p.Why, 100))
-	fmt.Fprintf(&b, "%s\n", wrap("**Correction:** "+p.Correction+".", 100))
+	fmt.Fprintf(&b, "%s\n\n", wrapText("Severity: "+p.Severity.String()+". "+p.Why, 100))
+	fmt.Fprintf(&b, "%s\n", wrapText("**Correction:** "+p.Correction+".", 100))
 	for _, e := range p.examples() {
 		fmt.Fprintf(&b, "\n## %s\n", e.title)
 		for _, f := range e.files {
@@ -25,8 +25,8 @@ func (p Page) Markdown() string {
 	return b.String()
 }
 
-func markdownCaption(f File) string {
-	if c := caption(f); c != f.Name {
+func markdownCaption(f ExampleFile) string {
+	if c := exampleCaption(f); c != f.Name {
 		return "`" + f.Name + "`, a graph with"
 	}
 	return "`" + f.Name + "`"

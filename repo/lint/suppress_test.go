@@ -1,4 +1,4 @@
-package suppress_test
+package lint_test
 
 import (
 	"bytes"
@@ -10,13 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/repo"
-	"triton/repo/suppress"
+	"triton/repo/lint"
 )
 
-var rules = []repo.Rule{{ID: "TRN001"}, {ID: "TRN310"}, {ID: "TRN311"}, {ID: "TRN411"}, {ID: "TRN502"}}
-
 // at returns a finding at the first place of a text in the configuration.
-func at(rule, config, place string) repo.Finding {
+func findingAt(rule, config, place string) repo.Finding {
 	before, _, ok := strings.Cut(config, place)
 	if !ok {
 		panic(place)
@@ -68,9 +66,9 @@ func TestComments(t *testing.T) {
 			var found []repo.Finding
 			for _, f := range c.found {
 				rule, place, _ := strings.Cut(f, " ")
-				found = append(found, at(rule, c.config, place))
+				found = append(found, findingAt(rule, c.config, place))
 			}
-			kept, err := suppress.Comments([]repo.Model{model}, found, rules)
+			kept, err := lint.ApplyComments([]repo.Model{model}, found)
 			require.NoError(t, err)
 			var got []string
 			for _, f := range kept {
@@ -96,11 +94,11 @@ func TestModelComment(t *testing.T) {
 		{Name: "m", Dir: filepath.Join(dir, "m"), ConfigFile: config},
 		{Name: "n", Dir: filepath.Join(dir, "n"), ConfigFile: filepath.Join(dir, "n", "config.pbtxt")},
 	}
-	kept, err := suppress.Comments(models, []repo.Finding{
+	kept, err := lint.ApplyComments(models, []repo.Finding{
 		{Rule: "TRN502", Model: "m", File: filepath.Join(dir, "m", "2x")},
 		{Rule: "TRN502", Model: "n", File: filepath.Join(dir, "n", "2x")},
 		{Rule: "TRN310", Model: "m", File: custom, Line: 1, Col: 1},
-	}, rules)
+	})
 	require.NoError(t, err)
 	require.Len(t, kept, 1)
 	require.Equal(t, "n", kept[0].Model)
@@ -118,20 +116,20 @@ func TestBaseline(t *testing.T) {
 	old := []repo.Finding{in("a", 1, "x"), in("a", 2, "x"), in("b/config.pbtxt", 1, "gone"), in("c/config.pbtxt", 1, "not looked at")}
 	models := []repo.Model{{Name: "b", Dir: filepath.Join(dir, "models", "b")}}
 	var text bytes.Buffer
-	require.NoError(t, suppress.WriteBaseline(&text, file, old))
+	require.NoError(t, lint.WriteBaseline(&text, file, old))
 	require.NoError(t, os.WriteFile(file, text.Bytes(), 0o644))
 	require.NotContains(t, text.String(), dir, "paths are those from the folder of the baseline")
 
-	kept, fixed, err := suppress.Baseline(file, models, []repo.Finding{in("a", 7, "x"), in("a", 8, "x"), in("a", 9, "x"), in("b", 1, "new")})
+	kept, fixed, err := lint.ApplyBaseline(file, models, []repo.Finding{in("a", 7, "x"), in("a", 8, "x"), in("a", 9, "x"), in("b", 1, "new")})
 	require.NoError(t, err)
 	require.Equal(t, 1, fixed)
 	require.Equal(t, []repo.Finding{in("a", 9, "x"), in("b", 1, "new")}, kept)
 
-	_, _, err = suppress.Baseline(filepath.Join(dir, "none"), nil, nil)
+	_, _, err = lint.ApplyBaseline(filepath.Join(dir, "none"), nil, nil)
 	require.ErrorContains(t, err, "--write-baseline writes it")
 	for _, wrong := range []string{"{", `{"version": 2}`} {
 		require.NoError(t, os.WriteFile(file, []byte(wrong), 0o644))
-		_, _, err = suppress.Baseline(file, nil, nil)
+		_, _, err = lint.ApplyBaseline(file, nil, nil)
 		require.ErrorContains(t, err, "--write-baseline")
 	}
 }
@@ -142,7 +140,7 @@ func FuzzComments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		m := repo.Model{Name: "m", Dir: "m", ConfigFile: "m/config.pbtxt", Texts: map[string][]byte{"m/config.pbtxt": []byte(text)}}
 		found := []repo.Finding{{Rule: "TRN310", File: "m/config.pbtxt", Line: 2, Col: 3}, {Rule: "TRN310", File: "m/config.pbtxt", Line: 1 << 30}}
-		_, err := suppress.Comments([]repo.Model{m}, found, rules)
+		_, err := lint.ApplyComments([]repo.Model{m}, found)
 		require.NoError(t, err)
 	})
 }

@@ -1,4 +1,4 @@
-package report
+package lint
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"triton/repo"
 )
 
-// style is how the text form looks.
-type style struct{ ui.Palette }
+// textStyle is how the text form looks.
+type textStyle struct{ ui.Palette }
 
-func (s style) severity(sev repo.Severity, text string) string {
+func (s textStyle) severity(sev repo.Severity, text string) string {
 	switch {
 	case !s.Color:
 		return text
@@ -24,22 +24,22 @@ func (s style) severity(sev repo.Severity, text string) string {
 	return ui.Strong(text)
 }
 
-func (s style) strong(text string) string {
+func (s textStyle) strong(text string) string {
 	if !s.Color {
 		return text
 	}
 	return ui.Strong(text)
 }
 
-func (s style) faint(text string) string {
+func (s textStyle) faint(text string) string {
 	if !s.Color {
 		return text
 	}
 	return ui.Faint(text)
 }
 
-func text(w io.Writer, r Report) {
-	s := style{ui.Palette{Color: r.Color}}
+func writeText(w io.Writer, r Report) {
+	s := textStyle{ui.Palette{Color: r.Color}}
 	sources := sources{read: r.Source, lines: map[string][]string{}}
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "%s: %s: %s %s\n", s.strong(position(f)), s.severity(f.Severity, f.Severity.String()),
@@ -51,7 +51,7 @@ func text(w io.Writer, r Report) {
 			fmt.Fprintf(w, "    %s\n", printable(f.Hint))
 		}
 	}
-	fmt.Fprintf(w, "%s checked: %s\n", ui.Plural(r.Models, "model"), summary(r.Findings))
+	fmt.Fprintf(w, "%s checked: %s\n", ui.Plural(r.Models, "model"), reportSummary(r.Findings))
 }
 
 // printable replaces control characters, with which a file could steer the terminal.
@@ -64,7 +64,7 @@ func printable(text string) string {
 	}, text)
 }
 
-func summary(found []repo.Finding) string {
+func reportSummary(found []repo.Finding) string {
 	if len(found) == 0 {
 		return "no findings"
 	}

@@ -1,4 +1,4 @@
-package suppress
+package lint
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 // baselineVersion is the version of the form of the file.
 const baselineVersion = 1
 
-// baseline is the file. Messages are for its readers; fingerprints count.
-type baseline struct {
+// baselineFile is the file. Messages are for its readers; fingerprints count.
+type baselineFile struct {
 	Version  int             `json:"version"`
 	Findings []baselineEntry `json:"findings"`
 }
@@ -29,9 +29,9 @@ type baselineEntry struct {
 	Message     string `json:"message"`
 }
 
-// Baseline returns the findings that the baseline in a file does not have, and how many of its
+// ApplyBaseline returns the findings that the baseline in a file does not have, and how many of its
 // findings about these models are no longer found.
-func Baseline(file string, models []repo.Model, found []repo.Finding) (kept []repo.Finding, fixed int, err error) {
+func ApplyBaseline(file string, models []repo.Model, found []repo.Finding) (kept []repo.Finding, fixed int, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("baseline %s: there is no such file; --write-baseline writes it", file)
@@ -39,7 +39,7 @@ func Baseline(file string, models []repo.Model, found []repo.Finding) (kept []re
 	if err != nil {
 		return nil, 0, fmt.Errorf("baseline: %w", err)
 	}
-	var b baseline
+	var b baselineFile
 	if err := json.Unmarshal(text, &b); err != nil {
 		return nil, 0, fmt.Errorf("baseline %s: %w; write it again with --write-baseline", file, err)
 	}
@@ -70,13 +70,13 @@ func Baseline(file string, models []repo.Model, found []repo.Finding) (kept []re
 	return kept, fixed, nil
 }
 
-// WriteBaseline writes the findings for Baseline. The file is where the baseline will be.
+// WriteBaseline writes the findings for ApplyBaseline. The file is where the baseline will be.
 func WriteBaseline(w io.Writer, file string, found []repo.Finding) error {
 	ids, err := relativeFingerprints(file, found)
 	if err != nil {
 		return err
 	}
-	b := baseline{Version: baselineVersion, Findings: []baselineEntry{}}
+	b := baselineFile{Version: baselineVersion, Findings: []baselineEntry{}}
 	for i, f := range found {
 		path, err := relative(file, f.File)
 		if err != nil {

@@ -1,7 +1,4 @@
-// Package compare finds the differences of two configurations, or of the models of two
-// repositories, by meaning: the order of fields, comments and defaults that are written out do not
-// count, and tensors, steps and parameters are compared by their names.
-package compare
+package repo
 
 import (
 	"fmt"
@@ -16,9 +13,9 @@ import (
 	"triton/pkg/modelconfig"
 )
 
-// Change is a field that two configurations do not share. Old is empty if it was added, New if it
+// configChange is a field that two configurations do not share. Old is empty if it was added, New if it
 // was removed.
-type Change struct {
+type configChange struct {
 	Model string `json:"model,omitempty"`
 	Path  string `json:"field,omitempty"` // such as input["X"].dims; empty: the model itself
 	Old   string `json:"old,omitempty"`
@@ -26,7 +23,7 @@ type Change struct {
 }
 
 // String returns the change as a line: "+", "-" or "~", the field and its values.
-func (c Change) String() string {
+func (c configChange) String() string {
 	switch {
 	case c.Old == "":
 		return fmt.Sprintf("+ %s: %s", c.Path, c.New)
@@ -36,17 +33,19 @@ func (c Change) String() string {
 	return fmt.Sprintf("~ %s: %s -> %s", c.Path, c.Old, c.New)
 }
 
-// Configs returns the changes from one configuration to another, in the order of the schema.
-func Configs(from, to *inferencepb.ModelConfig) []Change {
+// compareConfigs returns the changes from one configuration to another by meaning, in the order of the schema: the order
+// of fields, comments and defaults that are written out do not count, and tensors, steps and parameters are compared by
+// their names.
+func compareConfigs(from, to *inferencepb.ModelConfig) []configChange {
 	c := comparison{}
 	c.message("", from.ProtoReflect(), to.ProtoReflect())
 	return c.changes
 }
 
-type comparison struct{ changes []Change }
+type comparison struct{ changes []configChange }
 
 func (c *comparison) add(path, from, to string) {
-	c.changes = append(c.changes, Change{Path: path, Old: from, New: to})
+	c.changes = append(c.changes, configChange{Path: path, Old: from, New: to})
 }
 
 func (c *comparison) message(prefix string, from, to protoreflect.Message) {

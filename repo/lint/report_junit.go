@@ -1,4 +1,4 @@
-package report
+package lint
 
 import (
 	"encoding/xml"
@@ -47,8 +47,8 @@ const noTime = "0"
 
 // junit prints the findings as failed tests. Without findings there is one test that passed, since
 // some servers take a report without tests for a run that broke.
-func junit(w io.Writer, r Report) error {
-	all := junitSuites{Name: tool, Tests: len(r.Findings), Failures: len(r.Findings)}
+func writeJUnit(w io.Writer, r Report) error {
+	all := junitSuites{Name: toolName, Tests: len(r.Findings), Failures: len(r.Findings)}
 	for _, group := range byFile(r.Findings) {
 		s := junitSuite{Name: filepath.ToSlash(group[0].File), Tests: len(group), Failures: len(group), Time: noTime}
 		for _, f := range group {
@@ -61,7 +61,7 @@ func junit(w io.Writer, r Report) error {
 	}
 	if len(r.Findings) == 0 {
 		all.Tests = 1
-		all.Suites = []junitSuite{{Name: tool, Tests: 1, Time: noTime, Cases: []junitCase{{Name: "no findings", Class: tool, Time: noTime}}}}
+		all.Suites = []junitSuite{{Name: toolName, Tests: 1, Time: noTime, Cases: []junitCase{{Name: "no findings", Class: toolName, Time: noTime}}}}
 	}
 	return writeXML(w, all)
 }

@@ -1,4 +1,4 @@
-package explain
+package lint
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 func (p Page) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s): %s\n", p.ID, p.Severity, p.Doc)
-	fmt.Fprintf(&b, "\n%s\n", wrap(plain(p.Why), 80))
-	fmt.Fprintf(&b, "\n%s\n", wrap("Correction: "+plain(p.Correction)+".", 80))
+	fmt.Fprintf(&b, "\n%s\n", wrapText(plainText(p.Why), 80))
+	fmt.Fprintf(&b, "\n%s\n", wrapText("Correction: "+plainText(p.Correction)+".", 80))
 	for _, e := range p.examples() {
 		fmt.Fprintf(&b, "\n%s\n", e.title)
 		for _, f := range e.files {
-			fmt.Fprintf(&b, "\n  %s\n", caption(f))
+			fmt.Fprintf(&b, "\n  %s\n", exampleCaption(f))
 			for line := range strings.Lines(strings.TrimRight(f.Text, "\n") + "\n") {
 				fmt.Fprintf(&b, "    %s", line)
 			}
@@ -26,7 +26,7 @@ func (p Page) Text() string {
 
 type example struct {
 	title string
-	files []File
+	files []ExampleFile
 }
 
 // examples returns the bad and the good example, without files that are empty. A rule that cannot
@@ -34,7 +34,7 @@ type example struct {
 func (p Page) examples() []example {
 	var list []example
 	for _, e := range []example{{"Bad", p.Bad}, {"Good", p.Good}} {
-		var files []File
+		var files []ExampleFile
 		for _, f := range e.files {
 			if strings.TrimSpace(f.Text) != "" {
 				files = append(files, f)
@@ -48,7 +48,7 @@ func (p Page) examples() []example {
 }
 
 // caption says what a file of an example shows. ONNX files are given by their inputs and outputs.
-func caption(f File) string {
+func exampleCaption(f ExampleFile) string {
 	if path.Ext(f.Name) == ".onnx" && isGraph(f.Text) {
 		return f.Name + ", a graph with"
 	}
@@ -59,11 +59,11 @@ func isGraph(text string) bool {
 	return strings.HasPrefix(text, "input ") || strings.HasPrefix(text, "output ")
 }
 
-// plain returns a text without the marks of code in Markdown.
-func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
+// plainText returns a text without the marks of code in Markdown.
+func plainText(text string) string { return strings.ReplaceAll(text, "`", "") }
 
 // wrap breaks a text into lines of at most a number of columns.
-func wrap(text string, columns int) string {
+func wrapText(text string, columns int) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(text) {

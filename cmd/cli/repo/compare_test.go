@@ -1,4 +1,4 @@
-package compare_test
+package repo
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/repo/compare"
 )
 
 func parse(t testing.TB, text string) *inferencepb.ModelConfig {
@@ -56,7 +55,7 @@ func TestConfigs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, c := range compare.Configs(parse(t, c.from), parse(t, c.to)) {
+			for _, c := range compareConfigs(parse(t, c.from), parse(t, c.to)) {
 				got = append(got, c.String())
 			}
 			require.Equal(t, c.want, got)
@@ -66,18 +65,18 @@ func TestConfigs(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	t.Parallel()
-	a := compare.Model{Name: "a", Config: parse(t, "max_batch_size: 1"), Versions: []int64{2, 1}}
-	b := compare.Model{Name: "b", Config: parse(t, "")}
-	newer := compare.Model{Name: "a", Config: parse(t, "max_batch_size: 2"), Versions: []int64{3, 2}}
-	require.Equal(t, []compare.Change{
+	a := comparedModel{Name: "a", Config: parse(t, "max_batch_size: 1"), Versions: []int64{2, 1}}
+	b := comparedModel{Name: "b", Config: parse(t, "")}
+	newer := comparedModel{Name: "a", Config: parse(t, "max_batch_size: 2"), Versions: []int64{3, 2}}
+	require.Equal(t, []configChange{
 		{Model: "a", Path: "max_batch_size", Old: "1", New: "2"},
 		{Model: "a", Path: "versions", Old: "1, 2", New: "2, 3"},
 		{Model: "b", Old: "model"},
 		{Model: "c", New: "model"},
-	}, compare.Models([]compare.Model{a, b}, []compare.Model{newer, {Name: "c", Config: parse(t, "")}}))
+	}, compareModels([]comparedModel{a, b}, []comparedModel{newer, {Name: "c", Config: parse(t, "")}}))
 	other := a
 	other.Name = "other"
-	require.Empty(t, compare.Models([]compare.Model{a}, []compare.Model{other}), "two models, whatever their names")
+	require.Empty(t, compareModels([]comparedModel{a}, []comparedModel{other}), "two models, whatever their names")
 }
 
 // FuzzConfigs finds a difference exactly when there is one: the order of named elements aside.
@@ -88,9 +87,9 @@ func FuzzConfigs(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.Empty(t, compare.Configs(a.ModelConfig, proto.CloneOf(a.ModelConfig)))
+		require.Empty(t, compareConfigs(a.ModelConfig, proto.CloneOf(a.ModelConfig)))
 		if b, err := modelconfig.Parse("f", []byte(to)); err == nil {
-			there, back := compare.Configs(a.ModelConfig, b.ModelConfig), compare.Configs(b.ModelConfig, a.ModelConfig)
+			there, back := compareConfigs(a.ModelConfig, b.ModelConfig), compareConfigs(b.ModelConfig, a.ModelConfig)
 			require.Len(t, back, len(there))
 			if proto.Equal(a.ModelConfig, b.ModelConfig) {
 				require.Empty(t, there)

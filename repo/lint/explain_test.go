@@ -1,4 +1,4 @@
-package explain_test
+package lint_test
 
 import (
 	"bytes"
@@ -15,23 +15,17 @@ import (
 	"triton/cmd/cli/clitest/golden"
 	"triton/pkg/onnxmodel"
 	"triton/repo"
-	"triton/repo/explain"
 	"triton/repo/lint"
-	"triton/repo/suppress"
 )
-
-// unreachable are rules that a linted model cannot break: the load fills name and instance groups
-// before it checks them.
-var unreachable = []string{"TRN101", "TRN401"}
 
 // TestExamples lints the examples of every page: the bad one has findings of this rule only, the
 // good one has none.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	for _, rule := range explain.Rules() {
+	for _, rule := range lint.Rules() {
 		t.Run(rule.ID, func(t *testing.T) {
 			t.Parallel()
-			page, err := explain.Find(rule.ID)
+			page, err := lint.Explain(rule.ID)
 			require.NoError(t, err)
 			require.NotEmpty(t, page.Why)
 			require.NotEmpty(t, page.Correction)
@@ -40,8 +34,8 @@ func TestExamples(t *testing.T) {
 				require.Empty(t, page.Bad)
 				return
 			}
-			bad, good := options(t, page)
-			found := check(t, page.Bad, bad)
+			bad, good := exampleOptions(t, page)
+			found := checkExample(t, page.Bad, bad)
 			require.NotEmpty(t, found)
 			for _, f := range found {
 				if f.Rule != page.Settings["also"] { // a mistake that cannot be made alone
@@ -49,14 +43,14 @@ func TestExamples(t *testing.T) {
 					require.Equal(t, rule.Severity, f.Severity)
 				}
 			}
-			require.Contains(t, rules(found), rule.ID)
-			require.Empty(t, check(t, page.Good, good))
+			require.Contains(t, rulesOf(found), rule.ID)
+			require.Empty(t, checkExample(t, page.Good, good))
 		})
 	}
 }
 
 // options returns the settings of a page for the bad and the good example.
-func options(t *testing.T, p explain.Page) (bad, good lint.Options) {
+func exampleOptions(t *testing.T, p lint.Page) (bad, good lint.Options) {
 	t.Helper()
 	good.DefaultMaxBatch = 4
 	for key, value := range p.Settings {
@@ -84,7 +78,7 @@ func options(t *testing.T, p explain.Page) (bad, good lint.Options) {
 	return bad, good
 }
 
-func rules(found []repo.Finding) []string {
+func rulesOf(found []repo.Finding) []string {
 	var ids []string
 	for _, f := range found {
 		ids = append(ids, f.Rule)
@@ -92,7 +86,7 @@ func rules(found []repo.Finding) []string {
 	return ids
 }
 
-func check(t *testing.T, files []explain.File, o lint.Options) []repo.Finding {
+func checkExample(t *testing.T, files []lint.ExampleFile, o lint.Options) []repo.Finding {
 	t.Helper()
 	require.NotEmpty(t, files)
 	dir := t.TempDir()
@@ -101,20 +95,20 @@ func check(t *testing.T, files []explain.File, o lint.Options) []repo.Finding {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		text := []byte(f.Text)
 		if filepath.Ext(path) == ".onnx" {
-			text = graph(t, f.Text)
+			text = exampleGraph(t, f.Text)
 		}
 		require.NoError(t, os.WriteFile(path, text, 0o644))
 	}
 	models, err := repo.Open(dir)
 	require.NoError(t, err)
-	found, err := suppress.Comments(models, lint.Check(models, o), lint.Rules())
+	found, err := lint.ApplyComments(models, lint.Check(models, o))
 	require.NoError(t, err)
 	return found
 }
 
 // graph makes an ONNX file of lines such as "input X FLOAT batch 16", or takes one of
 // pkg/onnxmodel's for "file NAME". Other text is kept as it is.
-func graph(t *testing.T, text string) []byte {
+func exampleGraph(t *testing.T, text string) []byte {
 	t.Helper()
 	types := map[string]onnxmodel.ElemType{"FLOAT": onnxmodel.Float, "INT32": onnxmodel.Int32, "INT64": onnxmodel.Int64, "BOOL": onnxmodel.Bool}
 	f := onnxmodel.File{IRVersion: 8, Opsets: []onnxmodel.Opset{{Version: 17}}, Graph: "g"}
@@ -149,14 +143,14 @@ func graph(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// TestDocument keeps docs/rules.md and docs/rules/ as the pages are.
-func TestDocument(t *testing.T) {
+// TestPagesDocument keeps docs/rules.md and docs/rules/ as the pages are.
+func TestPagesDocument(t *testing.T) {
 	t.Parallel()
 	docs := filepath.Join("..", "..", "docs")
-	groups := map[string][]explain.Page{}
+	groups := map[string][]lint.Page{}
 	var files []string
-	for _, rule := range explain.Rules() {
-		page, err := explain.Find(rule.ID)
+	for _, rule := range lint.Rules() {
+		page, err := lint.Explain(rule.ID)
 		require.NoError(t, err)
 		groups[rule.ID[:4]] = append(groups[rule.ID[:4]], page)
 		file := filepath.Join(docs, "rules", rule.ID+".md")
@@ -170,21 +164,21 @@ func TestDocument(t *testing.T) {
 		require.Equal(t, page.Markdown(), string(text))
 	}
 	for group, list := range groups {
-		golden.Section(t, filepath.Join(docs, "rules.md"), group+"00", explain.Table(list))
+		golden.Section(t, filepath.Join(docs, "rules.md"), group+"00", lint.Table(list))
 	}
 	have, err := filepath.Glob(filepath.Join(docs, "rules", "*"))
 	require.NoError(t, err)
 	require.Equal(t, files, have, "one page for each rule")
 }
 
-// TestFind names the nearest rule.
-func TestFind(t *testing.T) {
+// TestExplain names the nearest rule.
+func TestExplain(t *testing.T) {
 	t.Parallel()
-	page, err := explain.Find("trn310")
+	page, err := lint.Explain("trn310")
 	require.NoError(t, err)
 	require.Equal(t, "TRN310", page.ID)
-	_, err = explain.Find("TRN3100")
+	_, err = lint.Explain("TRN3100")
 	require.ErrorContains(t, err, `there is no rule "TRN3100"; did you mean TRN310?`)
-	require.Equal(t, "https://x.example/rules/TRN310.md", explain.URI("https://x.example/rules/", "TRN310"))
-	require.Empty(t, explain.URI("", "TRN310"))
+	require.Equal(t, "https://x.example/rules/TRN310.md", lint.PageURI("https://x.example/rules/", "TRN310"))
+	require.Empty(t, lint.PageURI("", "TRN310"))
 }

@@ -1,4 +1,4 @@
-package compare
+package repo
 
 import (
 	"slices"
@@ -8,16 +8,16 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// Model is a model of a repository as far as it is compared.
-type Model struct {
+// comparedModel is a model of a repository as far as it is compared.
+type comparedModel struct {
 	Name     string
 	Config   *inferencepb.ModelConfig
 	Versions []int64 // nil: they are not known
 }
 
-// Models returns the changes from the models of one repository to those of another. Models are
+// compareModels returns the changes from the models of one repository to those of another. compareModels are
 // compared by their names, except for a single model on both sides.
-func Models(from, to []Model) []Change {
+func compareModels(from, to []comparedModel) []configChange {
 	if len(from) == 1 && len(to) == 1 {
 		return model(from[0], to[0])
 	}
@@ -26,7 +26,7 @@ func Models(from, to []Model) []Change {
 		names = append(names, m.Name)
 	}
 	slices.Sort(names)
-	var changes []Change
+	var changes []configChange
 	for _, name := range slices.Compact(names) {
 		a, before := find(from, name)
 		b, after := find(to, name)
@@ -34,26 +34,26 @@ func Models(from, to []Model) []Change {
 		case before && after:
 			changes = append(changes, model(a, b)...)
 		case before:
-			changes = append(changes, Change{Model: name, Old: "model"})
+			changes = append(changes, configChange{Model: name, Old: "model"})
 		default:
-			changes = append(changes, Change{Model: name, New: "model"})
+			changes = append(changes, configChange{Model: name, New: "model"})
 		}
 	}
 	return changes
 }
 
-func find(models []Model, name string) (Model, bool) {
-	i := slices.IndexFunc(models, func(m Model) bool { return m.Name == name })
+func find(models []comparedModel, name string) (comparedModel, bool) {
+	i := slices.IndexFunc(models, func(m comparedModel) bool { return m.Name == name })
 	if i < 0 {
-		return Model{}, false
+		return comparedModel{}, false
 	}
 	return models[i], true
 }
 
-func model(from, to Model) []Change {
-	changes := Configs(from.Config, to.Config)
+func model(from, to comparedModel) []configChange {
+	changes := compareConfigs(from.Config, to.Config)
 	if old, now := listed(from.Versions), listed(to.Versions); old != now && from.Versions != nil && to.Versions != nil {
-		changes = append(changes, Change{Path: "versions", Old: old, New: now})
+		changes = append(changes, configChange{Path: "versions", Old: old, New: now})
 	}
 	for i := range changes {
 		changes[i].Model = to.Name

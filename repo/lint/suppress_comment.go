@@ -1,4 +1,4 @@
-package suppress
+package lint
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ var (
 	ruleID    = regexp.MustCompile(`^TRN[0-9]{3}$`)
 )
 
-// file is a configuration with comments.
-type file struct {
+// commentFile is a configuration with comments.
+type commentFile struct {
 	model *repo.Model
 	path  string
 	lines []int // offset of each line
@@ -36,8 +36,8 @@ type suppression struct {
 	used       bool
 }
 
-func readFile(m *repo.Model, src []byte, known func(string) bool) *file {
-	f := &file{model: m, path: m.ConfigFile, lines: []int{0}, known: known}
+func readComments(m *repo.Model, src []byte, known func(string) bool) *commentFile {
+	f := &commentFile{model: m, path: m.ConfigFile, lines: []int{0}, known: known}
 	for i, c := range src {
 		if c == '\n' {
 			f.lines = append(f.lines, i+1)
@@ -49,7 +49,7 @@ func readFile(m *repo.Model, src []byte, known func(string) bool) *file {
 	return f
 }
 
-func (f *file) fields(fields []*pbtxt.Field) {
+func (f *commentFile) fields(fields []*pbtxt.Field) {
 	for _, field := range fields {
 		f.comments(field.Leading, field.Start, field.End)
 		f.comment(field.Trailing, field.Start, field.End)
@@ -60,7 +60,7 @@ func (f *file) fields(fields []*pbtxt.Field) {
 }
 
 // value reads the comments in a value of the range [start, end).
-func (f *file) value(v *pbtxt.Value, start, end int) {
+func (f *commentFile) value(v *pbtxt.Value, start, end int) {
 	f.comment(v.Opening, start, end)
 	for _, p := range v.Parts {
 		f.comments(p.Leading, start, end)
@@ -75,14 +75,14 @@ func (f *file) value(v *pbtxt.Value, start, end int) {
 	f.comments(v.Dangling, 0, 0)
 }
 
-func (f *file) comments(list []pbtxt.Comment, start, end int) {
+func (f *commentFile) comments(list []pbtxt.Comment, start, end int) {
 	for _, c := range list {
 		f.comment(&c, start, end)
 	}
 }
 
 // comment reads one comment about the field in [start, end); the range is empty if there is none.
-func (f *file) comment(c *pbtxt.Comment, start, end int) {
+func (f *commentFile) comment(c *pbtxt.Comment, start, end int) {
 	if c == nil {
 		return
 	}
@@ -116,11 +116,11 @@ func (f *file) comment(c *pbtxt.Comment, start, end int) {
 	}
 }
 
-func (f *file) mistake(c *pbtxt.Comment, msg, hint string) {
+func (f *commentFile) mistake(c *pbtxt.Comment, msg, hint string) {
 	f.wrong = append(f.wrong, f.finding(ruleComment, *c, msg, hint))
 }
 
-func (f *file) finding(rule repo.Rule, c pbtxt.Comment, msg, hint string) repo.Finding {
+func (f *commentFile) finding(rule repo.Rule, c pbtxt.Comment, msg, hint string) repo.Finding {
 	return repo.Finding{
 		Rule: rule.ID, Severity: rule.Severity, Model: f.model.Name, File: f.path,
 		Line: c.Line, Col: c.Start - f.lines[c.Line-1] + 1, Msg: msg, Hint: hint,
@@ -128,7 +128,7 @@ func (f *file) finding(rule repo.Rule, c pbtxt.Comment, msg, hint string) repo.F
 }
 
 // suppresses reports whether a comment of the file is about a finding.
-func (f *file) suppresses(g repo.Finding) bool {
+func (f *commentFile) suppresses(g repo.Finding) bool {
 	found := false
 	for _, s := range f.list {
 		if s.rule == g.Rule && f.covers(s, g) {
@@ -138,7 +138,7 @@ func (f *file) suppresses(g repo.Finding) bool {
 	return found
 }
 
-func (f *file) covers(s *suppression, g repo.Finding) bool {
+func (f *commentFile) covers(s *suppression, g repo.Finding) bool {
 	if s.whole {
 		return g.File == f.path || g.Model == f.model.Name && below(f.model.Dir, g.File)
 	}
@@ -163,7 +163,7 @@ func below(dir, path string) bool {
 }
 
 // unused returns a finding for each comment and rule that suppressed nothing.
-func (f *file) unused() []repo.Finding {
+func (f *commentFile) unused() []repo.Finding {
 	var list []repo.Finding
 	for _, s := range f.list {
 		if s.used || machineRules[s.rule] {

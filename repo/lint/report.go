@@ -1,7 +1,4 @@
-// Package report prints the findings of a lint run: as text, Markdown or HTML for people, as CSV
-// and JSON, and in the forms of services that show them beside the code: SARIF 2.1.0, GitHub
-// workflow annotations, JUnit, Checkstyle and Code Climate.
-package report
+package lint
 
 import (
 	"bufio"
@@ -14,7 +11,9 @@ import (
 	"triton/repo"
 )
 
-// Report is the result of a lint run.
+// Report is the result of a lint run. It is printed as text, Markdown or HTML for people, as CSV and JSON, and in the forms
+// of services that show findings beside the code: SARIF 2.1.0, GitHub workflow annotations, JUnit, Checkstyle and Code
+// Climate.
 type Report struct {
 	Findings []repo.Finding
 	Rules    []repo.Rule // for SARIF
@@ -29,40 +28,40 @@ type Report struct {
 }
 
 // tool is the name of the program in reports.
-const tool = "triton repo lint"
+const toolName = "triton repo lint"
 
-// Formats returns the formats of Write.
-func Formats() []string {
+// ReportFormats returns the formats of WriteReport.
+func ReportFormats() []string {
 	return []string{"text", "json", "csv", "markdown", "html", "sarif", "github", "junit", "checkstyle", "codeclimate"}
 }
 
-// Write prints the report in a format.
-func Write(w io.Writer, format string, r Report) error {
+// WriteReport prints the report in a format.
+func WriteReport(w io.Writer, format string, r Report) error {
 	b := bufio.NewWriter(w)
 	var err error
 	switch format {
 	case "text":
-		text(b, r)
+		writeText(b, r)
 	case "json":
 		err = writeJSON(b, r)
 	case "csv":
 		err = writeCSV(b, r)
 	case "markdown":
-		err = ui.WriteMarkdown(b, document(r))
+		err = ui.WriteMarkdown(b, reportDocument(r))
 	case "html":
-		err = ui.WriteHTML(b, document(r))
+		err = ui.WriteHTML(b, reportDocument(r))
 	case "sarif":
-		err = sarif(b, r)
+		err = writeSARIF(b, r)
 	case "github":
-		github(b, r)
+		writeGitHub(b, r)
 	case "junit":
-		err = junit(b, r)
+		err = writeJUnit(b, r)
 	case "checkstyle":
-		err = checkstyle(b, r)
+		err = writeCheckstyle(b, r)
 	case "codeclimate":
-		err = codeClimate(b, r)
+		err = writeCodeClimate(b, r)
 	default:
-		return fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
+		return fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(ReportFormats(), ", "))
 	}
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ var (
 )
 
 // github prints workflow commands, which GitHub shows beside the lines.
-func github(w io.Writer, r Report) {
+func writeGitHub(w io.Writer, r Report) {
 	commands := [...]string{repo.Note: "notice", repo.Warning: "warning", repo.Error: "error"}
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "::%s file=%s,", commands[f.Severity], githubProperty.Replace(f.File))
@@ -115,8 +114,8 @@ func github(w io.Writer, r Report) {
 	}
 }
 
-// Rules prints the table of rules.
-func Rules(w io.Writer, rules []repo.Rule) error {
+// WriteRules prints the table of rules.
+func WriteRules(w io.Writer, rules []repo.Rule) error {
 	width := 0
 	for _, r := range rules {
 		width = max(width, len(r.ID))
