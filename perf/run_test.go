@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,15 +24,14 @@ import (
 	"triton/perf/report"
 	"triton/pkg/client"
 	"triton/pkg/inferencepb"
+	"triton/pkg/sharedtest"
 	"triton/pkg/status"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, got, 0o600))
 	}

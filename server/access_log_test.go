@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/log"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/server"
 	"triton/server/servertest"
 )
@@ -20,7 +20,7 @@ func TestAccessLogCannotBeForged(t *testing.T) {
 	t.Parallel()
 	settings := log.DefaultSettings()
 	settings.Format = log.JSON
-	out := &logtest.Buffer{}
+	out := &sharedtest.LogBuffer{}
 	sink, err := log.Open(settings, out, out)
 	require.NoError(t, err)
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)),

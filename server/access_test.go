@@ -32,7 +32,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/server"
 	"triton/server/access"
 	"triton/server/repository"
@@ -484,7 +484,7 @@ func TestUnsafe(t *testing.T) {
 		if strings.HasPrefix(name, "with rights") {
 			opts = append(opts, guarded)
 		}
-		var out logtest.Buffer
+		var out sharedtest.LogBuffer
 		s := servertest.Start(t, append(opts, servertest.With(func(o *server.Options) {
 			o.Log = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		}))...)

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -15,16 +14,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/sharedtest"
 	"triton/server"
 	"triton/server/servertest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)

@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 )
 
 // Credentials of the servers of the lane.
@@ -78,8 +78,8 @@ func startProgram(t *testing.T, probe string, variables []string, name string, a
 // startMinIO returns the address of a MinIO server, with TLS if certificates has its certificate.
 func startMinIO(t *testing.T, certificates string) (address string) {
 	t.Helper()
-	address = freeporttest.Address(t)
-	console := freeporttest.Address(t)
+	address = sharedtest.Address(t)
+	console := sharedtest.Address(t)
 	args := []string{"server", "--quiet", "--address", address, "--console-address", console, "--certs-dir", t.TempDir(), t.TempDir()}
 	scheme := "http"
 	if certificates != "" {
@@ -92,7 +92,7 @@ func startMinIO(t *testing.T, certificates string) (address string) {
 
 func startFakeGCS(t *testing.T) (address string) {
 	t.Helper()
-	port := freeporttest.Port(t)
+	port := sharedtest.Port(t)
 	address = net.JoinHostPort("127.0.0.1", port)
 	startProgram(t, "http://"+address+"/storage/v1/b", nil, storePrograms(t)+"/fake-gcs-server",
 		"-scheme", "http", "-host", "127.0.0.1", "-port", port, "-backend", "memory", "-log-level", "error")
@@ -101,7 +101,7 @@ func startFakeGCS(t *testing.T) (address string) {
 
 func startAzurite(t *testing.T) (address string) {
 	t.Helper()
-	port := freeporttest.Port(t)
+	port := sharedtest.Port(t)
 	address = net.JoinHostPort("127.0.0.1", port)
 	startProgram(t, "http://"+address+"/", nil, "node", storePrograms(t)+"/node_modules/azurite/dist/src/blob/main.js",
 		"--blobHost", "127.0.0.1", "--blobPort", port, "--location", t.TempDir(), "--silent", "--skipApiVersionCheck")
@@ -111,7 +111,7 @@ func startAzurite(t *testing.T) (address string) {
 // startRegistry returns the address of a registry, with the users of an htpasswd file if it is not empty.
 func startRegistry(t *testing.T, users string) (address string) {
 	t.Helper()
-	address = freeporttest.Address(t)
+	address = sharedtest.Address(t)
 	dir := t.TempDir()
 	config := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: %s}\n", dir, address)
 	if users != "" {
@@ -144,7 +144,7 @@ func startWebServer(t *testing.T, dir string) (url string) {
 // startPythonServer serves a folder by a server that knows no ranges.
 func startPythonServer(t *testing.T, dir string) (url string) {
 	t.Helper()
-	port := freeporttest.Port(t)
+	port := sharedtest.Port(t)
 	address := net.JoinHostPort("127.0.0.1", port)
 	startProgram(t, "http://"+address+"/", nil, "python3", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", dir)
 	return "http://" + address

@@ -10,7 +10,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/log"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/server"
 	"triton/server/servertest"
 )
@@ -20,7 +20,7 @@ import (
 // string, or nothing before a table.
 func TestVerboseLog(t *testing.T) {
 	t.Parallel()
-	var out logtest.Buffer
+	var out sharedtest.LogBuffer
 	settings := log.DefaultSettings()
 	settings.Verbose = 1
 	sink, err := log.Open(settings, &out, &out)

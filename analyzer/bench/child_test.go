@@ -19,7 +19,7 @@ import (
 
 	"triton/analyzer/memory/meter"
 	"triton/pkg/freeport"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 )
 
 // helperMode is the environment variable that makes this test program act as a server; its
@@ -122,7 +122,7 @@ func TestChildThatFails(t *testing.T) {
 // caller has chosen are tried once.
 func TestChildWhosePortIsTaken(t *testing.T) {
 	t.Parallel()
-	var log logtest.Buffer
+	var log sharedtest.LogBuffer
 	c := childOf("taken once")
 	c.Log = &log
 	s, err := c.Launch(t.Context(), Setup{Repository: filepath.Join(t.TempDir(), "started")})
@@ -132,7 +132,7 @@ func TestChildWhosePortIsTaken(t *testing.T) {
 	require.NotContains(t, log.String(), s.Endpoints().HTTP)
 	require.NoError(t, s.Close())
 
-	log = logtest.Buffer{}
+	log = sharedtest.LogBuffer{}
 	reserved, err := freeport.Reserve(3)
 	require.NoError(t, err)
 	c.Ports = nil
@@ -144,7 +144,7 @@ func TestChildWhosePortIsTaken(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprintf("Socket '127.0.0.1:%s' already in use", c.Ports[0]))
 	require.Equal(t, 1, strings.Count(log.String(), "serving"))
 
-	log = logtest.Buffer{}
+	log = sharedtest.LogBuffer{}
 	c = childOf("taken")
 	c.Log = &log
 	_, err = c.Launch(t.Context(), Setup{})

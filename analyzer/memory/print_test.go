@@ -3,7 +3,6 @@ package memory_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,9 +15,8 @@ import (
 	"triton/analyzer/memory/footprint"
 	"triton/analyzer/memory/meter"
 	"triton/analyzer/trial"
+	"triton/pkg/sharedtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func hostReading(bytes uint64) footprint.Reading {
 	return footprint.Reading{footprint.Host: bytes * mib}
@@ -142,7 +140,7 @@ func TestGolden(t *testing.T) {
 			var b bytes.Buffer
 			require.NoError(t, print(&b, r))
 			golden := filepath.Join("testdata", name+"."+form)
-			if *update {
+			if sharedtest.UpdateGolden() {
 				require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(golden)

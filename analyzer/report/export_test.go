@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"html"
 	"io/fs"
 	"os"
@@ -18,14 +17,13 @@ import (
 	"triton/analyzer/profile"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
+	"triton/pkg/sharedtest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}

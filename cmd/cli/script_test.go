@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"strconv"
@@ -12,9 +11,8 @@ import (
 
 	"triton/cmd/cli"
 	"triton/cmd/cli/process"
+	"triton/pkg/sharedtest"
 )
-
-var update = flag.Bool("update", false, "write what the scripts print into them")
 
 // TestMain makes the test program act as triton, tritonserver and serve in
 // scripts.
@@ -30,7 +28,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           "../../testdata/script",
-		UpdateScripts: *update,
+		UpdateScripts: sharedtest.UpdateGolden(),
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 	"triton/cmd/cli/clitest"
 	"triton/perf/load/loadtest"
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 )
 
 // serviceLinks are the variables that Kubernetes sets in every container for a
@@ -57,7 +57,7 @@ func kubernetes() (environ []string) {
 func TestServeWithKubernetesServiceVariables(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "triton.yaml")
-	port := freeporttest.Ports(t, 1)[0]
+	port := sharedtest.Ports(t, 1)[0]
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
 		"model-repository: [%s]\nallow-grpc: false\nallow-metrics: false\nhttp-address: 127.0.0.1\nhttp-port: %d\n", clitest.Models(t), port), 0o600))
 	p := clitest.New().Start(append(kubernetes(), "TRITON_ID=named"), "serve", "--config", file)

@@ -18,8 +18,7 @@ import (
 
 	"triton/cmd/cli/process"
 	servecommand "triton/cmd/cli/serve"
-	"triton/pkg/freeport/freeporttest"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 )
 
 // The tests of this package run the real binary as users do. It is built once,
@@ -100,7 +99,7 @@ type server struct {
 	cmd        *exec.Cmd
 	http, grpc string // addresses
 	metrics    string
-	log        *logtest.Buffer
+	log        *sharedtest.LogBuffer
 	done       chan struct{}
 	err        error
 }
@@ -114,7 +113,7 @@ func serve(t *testing.T, models string, args ...string) *server {
 // start runs a server's command line with free ports added.
 func start(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
-	return startAt(t, cmd, freeporttest.Ports(t, 3))
+	return startAt(t, cmd, sharedtest.Ports(t, 3))
 }
 
 // startAt is start with the ports of HTTP, gRPC and the metrics.
@@ -130,7 +129,7 @@ func startAt(t *testing.T, cmd *exec.Cmd, p []int) *server {
 func launch(t *testing.T, cmd *exec.Cmd, p []int) *server {
 	t.Helper()
 	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
-	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &logtest.Buffer{}, done: make(chan struct{})}
+	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &sharedtest.LogBuffer{}, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	require.NoError(t, cmd.Start())
 	go func() { s.err = cmd.Wait(); close(s.done) }()

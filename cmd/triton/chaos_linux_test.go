@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 	"triton/server/servertest/chaos"
 )
 
@@ -71,7 +71,7 @@ func playChaos(t *testing.T, plan chaos.Plan, long bool) {
 	temp := filepath.Join(dir, "tmp")
 	require.NoError(t, os.Mkdir(temp, 0o755))
 
-	profile := freeporttest.Address(t)
+	profile := sharedtest.Address(t)
 	flags := []string{
 		"serve", "--model-repository", filepath.Join(dir, "models"), "--model-repository", depot.URL, "--repository-cache-directory=" + filepath.Join(dir, "cache"),
 		"--onnxruntime-library", needORT(t), needPython(t),

@@ -17,8 +17,7 @@ import (
 
 	"triton/cmd/cli"
 	"triton/cmd/cli/process"
-	"triton/pkg/freeport/freeporttest"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/server/servertest/conformance"
 )
 
@@ -111,9 +110,9 @@ class TritonPythonModel:
 // serveInProcess runs the command line in this process.
 func serveInProcess(t *testing.T, models string, args ...string) *server {
 	t.Helper()
-	p := freeporttest.Ports(t, 3)
+	p := sharedtest.Ports(t, 3)
 	at := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p[i])) }
-	s := &server{http: at(0), grpc: at(1), metrics: at(2), log: &logtest.Buffer{}, done: make(chan struct{})}
+	s := &server{http: at(0), grpc: at(1), metrics: at(2), log: &sharedtest.LogBuffer{}, done: make(chan struct{})}
 	all := append([]string{"triton", "serve", "--model-repository", models, "--http-address=127.0.0.1", "--grpc-address=127.0.0.1"}, args...)
 	for i, name := range []string{"http", "grpc", "metrics"} {
 		all = append(all, "--"+name+"-port="+strconv.Itoa(p[i]))

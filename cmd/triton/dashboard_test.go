@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"triton/pkg/freeport/freeporttest"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 )
 
 // quiet are the metrics that a healthy server on a machine without GPUs does not have.
@@ -134,8 +133,8 @@ func startPrometheus(t *testing.T, program, target, rules string) prometheus {
 rule_files: [ %q ]
 scrape_configs: [ { job_name: triton, static_configs: [ { targets: [ %q ] } ] } ]
 `, rules, target), 0o600))
-	p := prometheus{fmt.Sprintf("127.0.0.1:%d", freeporttest.Ports(t, 1)[0])}
-	log := &logtest.Buffer{}
+	p := prometheus{fmt.Sprintf("127.0.0.1:%d", sharedtest.Ports(t, 1)[0])}
+	log := &sharedtest.LogBuffer{}
 	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+p.address)
 	cmd.Stdout, cmd.Stderr = log, log
 	require.NoError(t, cmd.Start())

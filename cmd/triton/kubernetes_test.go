@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 	"triton/server/store/remote/remotetest"
 )
 
@@ -148,7 +148,7 @@ input { name: "INPUT0" data_type: TYPE_INT32 dims: [ 2 ] } output { name: "OUTPU
 
 	// The ports of the container are those of the machine here, so a file names free ones. Unlike
 	// flags, a file counts less than variables: if they did disturb, the ports would not open.
-	ports := freeporttest.Ports(t, 3)
+	ports := sharedtest.Ports(t, 3)
 	file := filepath.Join(t.TempDir(), "ports.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "http-port: %d\ngrpc-port: %d\nmetrics-port: %d\n"+
 		"http-address: 127.0.0.1\ngrpc-address: 127.0.0.1\nmetrics-address: 127.0.0.1\n", ports[0], ports[1], ports[2]), 0o600))
@@ -195,7 +195,7 @@ func TestKServeRuntime(t *testing.T) {
 	runtime := readManifest(t, root(t, "deploy", "kubernetes", "kserve", "runtime.yaml"))["ClusterServingRuntime"]
 	container := runtime.Spec.Containers[0]
 	require.Empty(t, container.Command)
-	ports := freeporttest.Ports(t, 3)
+	ports := sharedtest.Ports(t, 3)
 	line := strings.Join(container.Args, "\n")
 	for old, here := range map[string]string{
 		"--model-store=/mnt/models": "--model-store=" + identityModels(t, "m"),

@@ -23,8 +23,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/inferencepb"
+	"triton/pkg/sharedtest"
 )
 
 const (
@@ -63,7 +63,7 @@ func roll(t *testing.T, requests int64, start func(*testing.T, []*replica) rolli
 	models := identityModels(t, "m")
 	var replicas []*replica
 	for range rollingReplicas {
-		r := &replica{ports: freeporttest.Ports(t, 3), models: models}
+		r := &replica{ports: sharedtest.Ports(t, 3), models: models}
 		r.start(t)
 		replicas = append(replicas, r)
 	}
@@ -234,7 +234,7 @@ func startHAProxy(t *testing.T, replicas []*replica) rollingProxy {
 			t.Skip("no haproxy on PATH or in build/tools: make haproxy gets it")
 		}
 	}
-	p := freeporttest.Ports(t, 3)
+	p := sharedtest.Ports(t, 3)
 	var c strings.Builder
 	// Nothing is repeated, so that a request that a replica loses is seen.
 	fmt.Fprintf(&c, `global

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 )
 
 // TestSystemd starts the binary as systemd does, with an open socket and a socket for messages.
@@ -56,12 +56,12 @@ func TestSystemd(t *testing.T) {
 }
 
 // startUnderSystemd starts a server whose HTTP service uses a socket that is open.
-func startUnderSystemd(t *testing.T, l *net.TCPListener, messages string) (*exec.Cmd, *logtest.Buffer) {
+func startUnderSystemd(t *testing.T, l *net.TCPListener, messages string) (*exec.Cmd, *sharedtest.LogBuffer) {
 	t.Helper()
 	socket, err := l.File()
 	require.NoError(t, err)
 	defer socket.Close()
-	log := &logtest.Buffer{}
+	log := &sharedtest.LogBuffer{}
 	// The shell knows the number of the process, which it keeps.
 	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, tritonBinary(t), "serve", "--model-repository", t.TempDir(),
 		"--allow-grpc=false", "--allow-metrics=false", "--http-port=1") // of which a user could not open the port

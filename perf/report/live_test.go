@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,11 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/perf"
+	"triton/pkg/sharedtest"
 	"triton/pkg/ui"
 	"triton/pkg/ui/uitest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // sweep is a run of five levels with everything that the view can show.
 func sweep() perf.Settings {
@@ -135,7 +133,7 @@ func captureSweep(t *testing.T, width int) string {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}

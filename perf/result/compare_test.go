@@ -2,16 +2,15 @@ package result
 
 import (
 	"bytes"
-	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"triton/pkg/sharedtest"
+)
 
 func simulated(load, mean float64, batch int, seed uint64) Level {
 	l := simulate(rand.New(rand.NewPCG(seed, 3)), 9000, mean)
@@ -65,7 +64,7 @@ func TestWrite(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, WriteComparison(&b, example(t), format))
 		name := filepath.Join("testdata", "compare."+format)
-		if *update {
+		if sharedtest.UpdateGolden() {
 			require.NoError(t, os.MkdirAll("testdata", 0o755))
 			require.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
 		}

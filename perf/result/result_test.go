@@ -3,7 +3,6 @@ package result_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,9 +16,8 @@ import (
 	"triton/perf"
 	"triton/perf/result"
 	"triton/pkg/measure"
+	"triton/pkg/sharedtest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // report has every field of the file.
 func report() *perf.Report {
@@ -78,7 +76,7 @@ func TestWriteIsStable(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, result.Write(&b, report(), options()))
 	name := filepath.Join("testdata", "result.json")
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(name, b.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(name)

@@ -2,7 +2,6 @@ package gpu_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"testing"
 
@@ -11,9 +10,8 @@ import (
 	"triton/pkg/gpu"
 	"triton/pkg/gpu/gputest"
 	"triton/pkg/gpu/nvml"
+	"triton/pkg/sharedtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden file")
 
 // TestInventory reads a GPU in MIG mode, with gaps between the numbers of its instances, two
 // of which have one memory; and a whole one.
@@ -23,7 +21,7 @@ func TestInventory(t *testing.T) {
 	got, err := json.MarshalIndent(open(t, divided(), gpu.Environment{Visible: &visible}).Inventory(), "", "  ")
 	require.NoError(t, err)
 	want, err := os.ReadFile("testdata/inventory.json")
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile("testdata/inventory.json", append(got, '\n'), 0o600))
 		return
 	}

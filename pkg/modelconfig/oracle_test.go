@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 )
 
 // TestCompareValidation gives every case of testdata/validate to NVIDIA's server
@@ -95,7 +95,7 @@ func about(log, model string) string {
 // runTriton serves a repository until the server answers and returns its log.
 func runTriton(t *testing.T, binary, repo string) string {
 	t.Helper()
-	port := freeporttest.Ports(t, 3)
+	port := sharedtest.Ports(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var log bytes.Buffer

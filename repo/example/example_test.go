@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,11 +19,10 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/sharedtest"
 	"triton/pkg/tensor"
 	"triton/repo/example"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func write(t *testing.T, o example.Options) string {
 	t.Helper()
@@ -68,7 +66,7 @@ func TestBytesAreGolden(t *testing.T) {
 	}
 	got := strings.Join(all, "\n") + "\n"
 	golden := filepath.Join("testdata", "sha256.golden")
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(golden)

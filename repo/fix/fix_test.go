@@ -12,9 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/pkg/modelconfig/pbtxt"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/sharedtest"
 	"triton/repo"
 	"triton/repo/fix"
 	"triton/repo/lint"
@@ -76,7 +76,7 @@ func testFile(t *testing.T, file string) {
 	}
 	got.WriteString("\n")
 	got.Write(text.After)
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		archive, err = txtar.ParseFile(file)
 		require.NoError(t, err)
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want" })

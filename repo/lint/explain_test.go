@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/sharedtest"
 	"triton/repo"
 	"triton/repo/lint"
 )
@@ -155,7 +155,7 @@ func TestPagesDocument(t *testing.T) {
 		groups[rule.ID[:4]] = append(groups[rule.ID[:4]], page)
 		file := filepath.Join(docs, "rules", rule.ID+".md")
 		files = append(files, file)
-		if golden.Update() {
+		if sharedtest.UpdateGolden() {
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			require.NoError(t, os.WriteFile(file, []byte(page.Markdown()), 0o644))
 		}
@@ -164,7 +164,7 @@ func TestPagesDocument(t *testing.T) {
 		require.Equal(t, page.Markdown(), string(text))
 	}
 	for group, list := range groups {
-		golden.Section(t, filepath.Join(docs, "rules.md"), group+"00", lint.Table(list))
+		sharedtest.GoldenSection(t, filepath.Join(docs, "rules.md"), group+"00", lint.Table(list))
 	}
 	have, err := filepath.Glob(filepath.Join(docs, "rules", "*"))
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/sharedtest"
 	"triton/repo"
 	"triton/repo/lint"
 )
@@ -86,7 +86,7 @@ func testRule(t *testing.T, rule repo.Rule, file string) {
 	require.NoError(t, lint.WriteReport(&got, "text", lint.Report{Findings: bad, Models: 1}))
 	text := strings.ReplaceAll(got.String(), filepath.Join(dir, "bad")+"/", "")
 	text = pythonVersion.ReplaceAllString(text, "Python 3.x")
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want" })
 		archive.Files = append(archive.Files, txtar.File{Name: "want", Data: []byte(text)})
 		require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o644))

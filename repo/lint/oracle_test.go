@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/modelconfig"
+	"triton/pkg/sharedtest"
 	"triton/repo/lint"
 	"triton/repo/lint/linttest"
 )
@@ -57,7 +57,7 @@ func startOracle(t *testing.T, flags ...string) *oracle {
 	if root == "" {
 		t.Skip("TRITON_ORACLE does not name the folder of NVIDIA's server")
 	}
-	ports := freeporttest.Ports(t, 3)
+	ports := sharedtest.Ports(t, 3)
 	o := &oracle{url: fmt.Sprintf("http://127.0.0.1:%d/v2/", ports[0]), dir: t.TempDir(), log: &logText{}}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "tritonserver"), append([]string{
 		"--model-repository=" + o.dir, "--model-control-mode=explicit", "--allow-gpu-metrics=false",

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/clitest/golden"
+	"triton/pkg/sharedtest"
 	"triton/repo"
 	"triton/repo/lint"
 )
@@ -43,7 +43,7 @@ func TestWriteReport(t *testing.T) {
 			var b bytes.Buffer
 			require.NoError(t, lint.WriteReport(&b, format, sampleReport))
 			file := filepath.Join("testdata", "report", format)
-			if golden.Update() {
+			if sharedtest.UpdateGolden() {
 				require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
@@ -98,7 +98,7 @@ func TestExcerpt(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, lint.WriteReport(&b, "text", r))
 	file := filepath.Join("testdata", "report", "excerpt")
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)

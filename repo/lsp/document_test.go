@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/clitest/golden"
+	"triton/pkg/sharedtest"
 )
 
 // TestFields keeps fields.md as the tables of docs/config-fields.md.
@@ -21,7 +21,7 @@ func TestFields(t *testing.T) {
 			rows.WriteString(line)
 		}
 	}
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile("fields.md", []byte(rows.String()), 0o644))
 	}
 	require.Equal(t, rows.String(), fieldTables)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/cmd/cli/clitest/golden"
+	"triton/pkg/sharedtest"
 	"triton/repo/example"
 	"triton/repo/lint"
 	"triton/repo/lsp"
@@ -84,7 +84,7 @@ ensemble_scheduling {
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s\n%s", out, errs.String())
 	file := filepath.Join("testdata", "client.golden")
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(file, out, 0o644))
 	}
 	want, err := os.ReadFile(file)

@@ -20,7 +20,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/server/grpcapi"
 	"triton/server/restricted"
 	"triton/server/trace"
@@ -91,7 +91,7 @@ func TestRestricted(t *testing.T) {
 // TestAccessLog has one record for each call and each stream.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	var b logtest.Buffer
+	var b sharedtest.LogBuffer
 	s := newStub()
 	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Access = slog.New(slog.NewJSONHandler(&b, nil)) })
 	c := inferencepb.NewGRPCInferenceServiceClient(conn)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/server/http1"
 	"triton/server/http1/http1test"
 )
@@ -23,7 +23,7 @@ func TestPanic(t *testing.T) {
 				panic("lost")
 			}
 		}
-		var out logtest.Buffer
+		var out sharedtest.LogBuffer
 		addr := start(t, svc, http1.Options{Log: slog.New(slog.NewTextHandler(&out, nil))})
 		for _, framed := range framings(payload) {
 			reply := dial(t, addr, "POST "+readPath+" HTTP/1.1\r\nHost: x\r\n"+framed, false)

@@ -11,6 +11,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/log"
+	"triton/pkg/sharedtest"
 	"triton/server/httpapi"
 	"triton/server/trace"
 )
@@ -115,7 +116,7 @@ func compare(t *testing.T, start serving, all []wire, names []string, theirs, ou
 		got := send(t, addr, w)
 		if reason := why(w.name); reason != "" {
 			changed[w.name] = got
-			if !*update {
+			if !sharedtest.UpdateGolden() {
 				require.Equal(t, ours[w.name], got, "%s (differs from Triton: %s)", w.name, reason)
 			}
 			require.NotEqual(t, wanted(theirs[w.name]), got, "%s is listed as different but is not", w.name)
@@ -125,7 +126,7 @@ func compare(t *testing.T, start serving, all []wire, names []string, theirs, ou
 			t.Errorf("%s\nwanted:\n%s\nhere:\n%s", w.name, want, got)
 		}
 	}
-	if *update {
+	if sharedtest.UpdateGolden() {
 		writeRecord(t, oursFile, names, changed)
 	}
 	require.GreaterOrEqual(t, len(all), 80)

@@ -16,7 +16,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/server/httpapi"
 	"triton/server/infer"
 	"triton/server/restricted"
@@ -266,7 +266,7 @@ func TestCORS(t *testing.T) {
 
 func TestAccessLog(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
-		var out logtest.Buffer
+		var out sharedtest.LogBuffer
 		addr := start(t, newService(), httpapi.Options{Access: slog.New(slog.NewJSONHandler(&out, nil))})
 		body := `{"id":"r7",` + one(good)[1:]
 		fetch(t, "POST", addr+"/v2/models/id_fp32/infer?x=1", body)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/sharedtest"
 	"triton/server/httpapi"
 )
 
@@ -87,15 +88,15 @@ func TestGenerate(t *testing.T) {
 		for _, w := range all {
 			got := sendRaw(t, addr, w)
 			if wanted(theirs[w.name]) == got {
-				require.False(t, !*update && ours[w.name] != "", "%s is no difference any more", w.name)
+				require.False(t, !sharedtest.UpdateGolden() && ours[w.name] != "", "%s is no difference any more", w.name)
 				continue
 			}
 			changed[w.name] = got
-			if whyGenerate(w.name) == "" || !*update && ours[w.name] != got {
+			if whyGenerate(w.name) == "" || !sharedtest.UpdateGolden() && ours[w.name] != got {
 				t.Errorf("%s\nTriton:\n%s\nhere:\n%s", w.name, theirs[w.name], got)
 			}
 		}
-		if *update {
+		if sharedtest.UpdateGolden() {
 			writeRecord(t, generateOurs, names, changed)
 		}
 		require.NotEmpty(t, theirs)

@@ -20,10 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var (
-	update = flag.Bool("update", false, "write what this server answers where it is known to differ from Triton")
-	record = flag.String("record", "", "address of NVIDIA's server, over the models that newStub imitates: write what it answers")
-)
+var record = flag.String("record", "", "address of NVIDIA's server, over the models that newStub imitates: write what it answers")
 
 // exchange is one request of the conformance table.
 type wire struct {

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/pkg/log"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/builtin"
@@ -45,7 +45,7 @@ func tree(t testing.TB, files map[string]string) string {
 }
 
 // lines collects the log.
-type lines struct{ logtest.Buffer }
+type lines struct{ sharedtest.LogBuffer }
 
 var source = regexp.MustCompile(`(?m)^([IWE]).*?\] (.*)$`)
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"image"
 	stdcolor "image/color"
 	"image/png"
@@ -18,14 +17,14 @@ import (
 
 	"codeberg.org/go-pdf/fpdf"
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"triton/pkg/sharedtest"
+)
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, got, 0o600))
 	}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
 	"triton/pkg/gpu/gputest"
 	"triton/pkg/gpu/nvml"
+	"triton/pkg/sharedtest"
 )
 
 const (
@@ -85,7 +85,7 @@ func machines() map[string]*gputest.Simulator {
 func compare(t *testing.T, file, got string) {
 	t.Helper()
 	file = filepath.Join("testdata", file)
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 		return
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
+	"triton/pkg/sharedtest"
 )
 
 // TestDocument keeps the list of flags in docs/analyze.md true.
@@ -18,7 +18,7 @@ func TestDocument(t *testing.T) {
 	t.Parallel()
 	set := flags.New(process.Process{}, "analyze", pflag.NewFlagSet("analyze", pflag.ContinueOnError))
 	new(arguments).bind(set)
-	golden.Section(t, filepath.Join("..", "..", "..", "docs", "analyze.md"), "flags", flagTable(set.FlagSet))
+	sharedtest.GoldenSection(t, filepath.Join("..", "..", "..", "docs", "analyze.md"), "flags", flagTable(set.FlagSet))
 }
 
 func flagTable(set *pflag.FlagSet) string {
@@ -33,7 +33,7 @@ func flagTable(set *pflag.FlagSet) string {
 		if f.DefValue != "" && f.DefValue != "[]" {
 			initial = "`" + f.DefValue + "`"
 		}
-		fmt.Fprintf(&s, "| %s | %s | %s |\n", name, initial, golden.Cell(f.Usage))
+		fmt.Fprintf(&s, "| %s | %s | %s |\n", name, initial, sharedtest.GoldenCell(f.Usage))
 	})
 	return s.String()
 }
@@ -43,7 +43,7 @@ func TestDocumentSubcommands(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range NewCommand(process.Process{}).Commands() {
 		if name := cmd.Name(); name == "devices" || name == "simulate" || name == "capacity" {
-			golden.Section(t, filepath.Join("..", "..", "..", "docs", "analyze-simulate.md"), name+" flags", flagTable(cmd.Flags()))
+			sharedtest.GoldenSection(t, filepath.Join("..", "..", "..", "docs", "analyze-simulate.md"), name+" flags", flagTable(cmd.Flags()))
 		}
 	}
 }

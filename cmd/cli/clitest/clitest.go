@@ -13,12 +13,12 @@ import (
 
 	"triton/cmd/cli"
 	"triton/cmd/cli/process"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 )
 
 // Command is a command line that runs.
 type Command struct {
-	Stdout, Stderr logtest.Buffer
+	Stdout, Stderr sharedtest.LogBuffer
 	Signals        chan os.Signal
 	Exit           chan int // gets the exit code
 	// CompletionTime is how long completions wait for a server.

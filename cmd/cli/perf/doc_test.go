@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
+	"triton/pkg/sharedtest"
 )
 
 // TestDocument keeps the list of options in docs/perf-options.md true.
@@ -34,8 +34,8 @@ func TestDocument(t *testing.T) {
 			if i := strings.LastIndex(f.Usage, " ("); i > 0 && strings.HasSuffix(f.Usage, ")") {
 				effect, initial = f.Usage[:i], strings.TrimSuffix(f.Usage[i+2:], ")")
 			}
-			fmt.Fprintf(&s, "| %s | %s | %s |\n", option, initial, golden.Cell(effect))
+			fmt.Fprintf(&s, "| %s | %s | %s |\n", option, initial, sharedtest.GoldenCell(effect))
 		}
 	}
-	golden.Section(t, filepath.Join("..", "..", "..", "docs", "perf-options.md"), "options", s.String())
+	sharedtest.GoldenSection(t, filepath.Join("..", "..", "..", "docs", "perf-options.md"), "options", s.String())
 }

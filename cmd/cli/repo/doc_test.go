@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
+	"triton/pkg/sharedtest"
 	"triton/repo/example"
 )
 
@@ -46,8 +46,8 @@ func TestDocument(t *testing.T) {
 			if f.Shorthand != "" {
 				name = "`-" + f.Shorthand + "`, " + name
 			}
-			fmt.Fprintf(&s, "| %s | %s | %s |\n", name, initial, golden.Cell(f.Usage))
+			fmt.Fprintf(&s, "| %s | %s | %s |\n", name, initial, sharedtest.GoldenCell(f.Usage))
 		})
-		golden.Section(t, filepath.Join("..", "..", "..", "docs", "repo.md"), command+" flags", s.String())
+		sharedtest.GoldenSection(t, filepath.Join("..", "..", "..", "docs", "repo.md"), command+" flags", s.String())
 	}
 }

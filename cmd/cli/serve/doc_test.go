@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
+	"triton/pkg/sharedtest"
 )
 
 // TestDocument keeps the list of flags in docs/serve.md true.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	golden.Section(t, filepath.Join("..", "..", "..", "docs", "serve.md"), "flags", documentFlags())
+	sharedtest.GoldenSection(t, filepath.Join("..", "..", "..", "docs", "serve.md"), "flags", documentFlags())
 }
 
 // TestHasAllFlags looks for those that Triton 2.51 lists, and newer ones. The
@@ -60,7 +60,7 @@ func documentFlags() string {
 			if value != "" {
 				value = "`" + value + "`"
 			}
-			fmt.Fprintf(&s, "| `--%s` | %s | %s |\n", name, value, golden.Cell(effect))
+			fmt.Fprintf(&s, "| `--%s` | %s | %s |\n", name, value, sharedtest.GoldenCell(effect))
 		}
 	}
 	return s.String()

@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/cmd/cli/clitest"
-	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 )
 
 func TestHelp(t *testing.T) {
@@ -25,7 +24,7 @@ func TestHelp(t *testing.T) {
 	require.Zero(t, code)
 	require.Empty(t, errs)
 	path := filepath.Join("testdata", "serve_help.txt")
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(path, []byte(out), 0o644))
 	}
 	want, err := os.ReadFile(path)
@@ -84,7 +83,7 @@ func TestCannotStart(t *testing.T) {
 func TestSources(t *testing.T) {
 	t.Parallel()
 	models := clitest.Models(t)
-	ports := freeporttest.Ports(t, 3)
+	ports := sharedtest.Ports(t, 3)
 	flagPort, envPort, filePort := ports[0], ports[1], ports[2]
 	file := filepath.Join(t.TempDir(), "triton.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o644)) }
@@ -164,7 +163,7 @@ func TestNamedLibraryMissing(t *testing.T) {
 // signal that comes later than process.SignalWindow after the first.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
-	port := freeporttest.Ports(t, 1)[0]
+	port := sharedtest.Ports(t, 1)[0]
 	p := clitest.New().Start(nil, "serve", "--model-repository", clitest.Models(t), "--http-address=127.0.0.1", "--http-port", fmt.Sprint(port),
 		"--allow-grpc=off", "--allow-metrics=off")
 	p.Printed(t, "Started HTTPService at ")

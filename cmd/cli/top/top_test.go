@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -23,12 +22,11 @@ import (
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
 	"triton/pkg/scrape"
+	"triton/pkg/sharedtest"
 	"triton/pkg/ui/uitest"
 	"triton/server"
 	"triton/server/servertest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -156,7 +154,7 @@ func TestCapture(t *testing.T) {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}

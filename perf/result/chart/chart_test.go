@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,9 +15,8 @@ import (
 
 	"triton/perf/result"
 	"triton/perf/result/chart"
+	"triton/pkg/sharedtest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func level(batch int, load, throughput, us float64) result.Level {
 	l := result.Level{
@@ -109,7 +107,7 @@ func TestText(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, chart.WriteText(&b, runs()))
 	name := filepath.Join("testdata", "chart.txt")
-	if *update {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
 	}

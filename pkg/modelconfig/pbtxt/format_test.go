@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"triton/cmd/cli/clitest/golden"
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/pbtxt"
+	"triton/pkg/sharedtest"
 )
 
 // TestSource formats every testdata/*.txtar: "in" becomes "out", which stays as it is.
@@ -29,7 +29,7 @@ func TestSource(t *testing.T) {
 			require.Equal(t, "in", a.Files[0].Name)
 			got, err := pbtxt.Format("in", a.Files[0].Data)
 			require.NoError(t, err)
-			if golden.Update() {
+			if sharedtest.UpdateGolden() {
 				a.Files = append(a.Files[:1], txtar.File{Name: "out", Data: got})
 				require.NoError(t, os.WriteFile(file, txtar.Format(a), 0o644))
 			}

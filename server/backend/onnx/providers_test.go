@@ -14,9 +14,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/log/logtest"
 	"triton/pkg/modelconfig/requirement"
 	"triton/pkg/onnxmodel"
+	"triton/pkg/sharedtest"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -141,7 +141,7 @@ func TestProvidersOfTwoLibraries(t *testing.T) {
 // TestIgnoredParameters: what is wrong in the parameters of OpenVINO is logged and left out.
 func TestIgnoredParameters(t *testing.T) {
 	t.Parallel()
-	var logged logtest.Buffer
+	var logged sharedtest.LogBuffer
 	spec := with(t, specOf(t, simple(), 8), `optimization { execution_accelerators { cpu_execution_accelerator { name: "openvino" `+
 		`parameters { key: "streams" value: "2" } parameters { key: "device_id" value: "0" } } } }`)
 	spec.Log = slog.New(slog.NewTextHandler(&logged, nil))

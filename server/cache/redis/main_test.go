@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -41,7 +41,7 @@ func start(t testing.TB, port string, args ...string) (at string, stop func()) {
 	t.Helper()
 	path := program(t)
 	if port == "" {
-		port = freeporttest.Port(t)
+		port = sharedtest.Port(t)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, append([]string{

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/freeport/freeporttest"
+	"triton/pkg/sharedtest"
 	"triton/server/cache"
 )
 
@@ -44,7 +44,7 @@ func certificate(t *testing.T) (cert, key string) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
-	secure := freeporttest.Port(t)
+	secure := sharedtest.Port(t)
 	start(t, "0", "--tls-port", secure, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "yes")
 	with := func(more map[string]string) map[string]string {
 		all := map[string]string{"host": "127.0.0.1", "port": secure, "socket_timeout": "5000", "connect_timeout": "5000", "sni": "localhost"}

@@ -2,7 +2,6 @@ package description_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,10 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/sharedtest"
 	"triton/server/capi/description"
 )
-
-var update = flag.Bool("update", false, "write the headers")
 
 const include = "../include"
 
@@ -35,7 +33,7 @@ func TestHeaders(t *testing.T) {
 	for _, h := range headers {
 		path := filepath.Join(include, "triton", "core", h.Name+".h")
 		text := h.C(headers[0])
-		if *update {
+		if sharedtest.UpdateGolden() {
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 			continue

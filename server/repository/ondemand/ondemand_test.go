@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 	"triton/pkg/status"
 	"triton/server/repository/evict"
 )
@@ -438,7 +438,7 @@ func TestGrowth(t *testing.T) {
 
 // TestThrash: the same models again and again are told once a minute, and no more when it is over.
 func TestThrash(t *testing.T) {
-	var out logtest.Buffer
+	var out sharedtest.LogBuffer
 	bubble(t, func(t *testing.T) *world { return newWorld(t, 10, sizes(2, 10)) },
 		func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&out, nil)) }, func(t *testing.T, w *world, m *Manager) {
 			for range 100 {

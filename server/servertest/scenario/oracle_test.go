@@ -15,9 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"triton/pkg/freeport/freeporttest"
 	"triton/pkg/inferencepb"
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 )
 
 // startOracle starts a server with the models of scenarios of a file.
@@ -29,12 +28,12 @@ func startOracle(t *testing.T, dir string, s *Suite, todo []*Scenario) *nvidia {
 			require.NoError(t, m.Write(repository, prefix(i), "python", Python))
 		}
 	}
-	o := &nvidia{log: filepath.Join(t.TempDir(), "log"), metrics: freeporttest.Address(t)}
-	web, rpc := freeporttest.Address(t), freeporttest.Address(t)
+	o := &nvidia{log: filepath.Join(t.TempDir(), "log"), metrics: sharedtest.Address(t)}
+	web, rpc := sharedtest.Address(t), sharedtest.Address(t)
 	port := func(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
 	cmd := exec.Command(filepath.Join(dir, "bin", "tritonserver"), append(strings.Fields(s.Needs["flags"]),
 		"--model-repository", repository, "--allow-gpu-metrics=false", "--exit-on-error=false", "--strict-readiness=false", "--exit-timeout-secs=3", "--http-port="+port(web), "--grpc-port="+port(rpc), "--metrics-port="+port(o.metrics))...)
-	var out logtest.Buffer
+	var out sharedtest.LogBuffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "SCENARIO_LOG="+o.log, "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // with its Python children
 	cmd.WaitDelay = time.Second

@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"triton/pkg/log/logtest"
+	"triton/pkg/sharedtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T, roots ...string) (*Watcher, *logtest.Buffer) {
-	out := &logtest.Buffer{}
+func open(t *testing.T, roots ...string) (*Watcher, *sharedtest.LogBuffer) {
+	out := &sharedtest.LogBuffer{}
 	w := New(slog.New(slog.NewTextHandler(out, nil)))
 	t.Cleanup(w.Close)
 	w.Follow(roots)
@@ -106,7 +106,7 @@ func TestOverflowAndLimit(t *testing.T) {
 // Without a watcher of the system nothing is told and nothing fails.
 func TestNoWatcher(t *testing.T) {
 	t.Parallel()
-	out := &logtest.Buffer{}
+	out := &sharedtest.LogBuffer{}
 	w := &Watcher{log: slog.New(slog.NewTextHandler(out, nil)), done: make(chan struct{})}
 	close(w.done)
 	w.warn(syscall.EMFILE)

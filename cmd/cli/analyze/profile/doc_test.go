@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"triton/analyzer/settings"
-	"triton/cmd/cli/clitest/golden"
+	"triton/pkg/sharedtest"
 )
 
 // TestDocument keeps the list of options in docs/analyze-profile.md true.
@@ -15,7 +15,7 @@ func TestDocument(t *testing.T) {
 	t.Parallel()
 	p := settings.NewProfile()
 	options := append(p.Options(), settings.CommonOptions(&p.Mode, &p.Quiet, &p.Verbose)...)
-	golden.Section(t, filepath.Join("..", "..", "..", "..", "docs", "analyze-profile.md"), "profile options", optionTable(options))
+	sharedtest.GoldenSection(t, filepath.Join("..", "..", "..", "..", "docs", "analyze-profile.md"), "profile options", optionTable(options))
 }
 
 // optionTable returns the options as a Markdown table.
@@ -38,7 +38,7 @@ func optionTable(options []settings.Option) string {
 		if initial != "" {
 			initial = "`" + strings.ReplaceAll(initial, ",", ", ") + "`"
 		}
-		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", key, flag, initial, golden.Cell(o.Usage))
+		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", key, flag, initial, sharedtest.GoldenCell(o.Usage))
 	}
 	return s.String()
 }
@@ -48,5 +48,5 @@ func TestReportDocument(t *testing.T) {
 	t.Parallel()
 	r := settings.NewReport()
 	options := append(r.Options(), settings.CommonOptions(&r.Mode, &r.Quiet, &r.Verbose)...)
-	golden.Section(t, filepath.Join("..", "..", "..", "..", "docs", "analyze-profile.md"), "report options", optionTable(options))
+	sharedtest.GoldenSection(t, filepath.Join("..", "..", "..", "..", "docs", "analyze-profile.md"), "report options", optionTable(options))
 }

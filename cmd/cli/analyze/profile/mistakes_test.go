@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/cmd/cli/clitest"
-	"triton/cmd/cli/clitest/golden"
+	"triton/pkg/sharedtest"
 )
 
 // taken is in the message about the folder for generated configurations, which is there already in
@@ -41,7 +41,7 @@ func TestMistakes(t *testing.T) {
 			prepare(t, config)
 			code, _, errs := clitest.RunAs(t, "model-analyzer", strings.Fields(args)...)
 			got := answer(code, strings.Split(strings.TrimPrefix(errs, "triton: "), "\n"))
-			if golden.Update() {
+			if sharedtest.UpdateGolden() {
 				f.Data = []byte(got)
 				continue
 			}
@@ -50,7 +50,7 @@ func TestMistakes(t *testing.T) {
 			t.Fatalf("%s: no such section", f.Name)
 		}
 	}
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/analyzer/capacity"
-	"triton/cmd/cli/clitest/golden"
 	"triton/cmd/cli/process"
 	"triton/perf/recording"
+	"triton/pkg/sharedtest"
 )
 
 const curveFile = "testdata/curve.csv"
@@ -36,7 +36,7 @@ func execute(t *testing.T, command func(process.Process) *cobra.Command, args ..
 func compare(t *testing.T, file, got string) {
 	t.Helper()
 	file = filepath.Join("testdata", file)
-	if golden.Update() {
+	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 		return
 	}

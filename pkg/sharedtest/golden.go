@@ -1,6 +1,4 @@
-// Package golden compares sections of the documents with the program's flags, metrics and
-// rules, and rewrites them with the flag -update. It is for tests.
-package golden
+package sharedtest
 
 import (
 	"flag"
@@ -13,12 +11,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files and the sections of documents")
 
-// Update reports whether golden files shall be written instead of compared.
-func Update() bool { return *update }
+// UpdateGolden reports whether golden files shall be written instead of compared.
+func UpdateGolden() bool { return *update }
 
-// Section compares the part of a file between the line <!-- name: ... --> and the line
+// GoldenSection compares the part of a file between the line <!-- name: ... --> and the line
 // <!-- end of name --> with want.
-func Section(t testing.TB, file, name, want string) {
+func GoldenSection(t testing.TB, file, name, want string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -30,14 +28,14 @@ func Section(t testing.TB, file, name, want string) {
 	_, after, ok := strings.Cut(rest, end)
 	require.True(t, ok, "%s has no line %q", file, end)
 	want = before + "<!-- " + name + ": " + comment + "\n\n" + want + "\n" + end + after
-	if Update() {
+	if UpdateGolden() {
 		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		return
 	}
 	require.Equal(t, want, string(text))
 }
 
-// Cell returns a text as a cell of a Markdown table.
-func Cell(text string) string {
+// GoldenCell returns a text as a cell of a Markdown table.
+func GoldenCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "`<", ">", ">`").Replace(text)
 }

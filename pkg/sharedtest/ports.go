@@ -1,5 +1,6 @@
-// Package freeporttest reserves ports for the servers of a test.
-package freeporttest
+// Package sharedtest has what tests of all rooms share: free ports for the servers of a test, a buffer for logs, and golden
+// files, which the flag -update rewrites. It is for tests only.
+package sharedtest
 
 import (
 	"net"
