@@ -2,6 +2,7 @@ package pbtxt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ import (
 // unchanged.
 type Editor struct {
 	src    string
-	fields []field
+	fields []*Field
 }
 
 // NewEditor reads a text. It may have fields and values that the schema does not know, but its
@@ -54,14 +55,14 @@ func (t *Editor) Set(path, value string) error {
 		return err
 	}
 	if at.value != nil {
-		return t.replace(at.value.start, at.value.end, value)
+		return t.replace(at.value.Start, at.value.End, value)
 	}
 	first := at.fields[0]
 	next := t.src
 	for i := len(at.fields) - 1; i > 0; i-- {
-		next = cut(next, at.fields[i].start, at.fields[i].end)
+		next = cut(next, at.fields[i].Start, at.fields[i].After)
 	}
-	return t.become(next[:first.nameEnd] + ": " + value + next[first.end:])
+	return t.become(next[:first.nameEnd()] + ": " + value + next[first.After:])
 }
 
 // Rename changes the name of a field.
@@ -73,7 +74,7 @@ func (t *Editor) Rename(path, name string) error {
 	if len(at.fields) > 1 {
 		return fmt.Errorf("%s is written %d times; name one of them", path, len(at.fields))
 	}
-	return t.replace(at.fields[0].start, at.fields[0].nameEnd, name)
+	return t.replace(at.fields[0].Start, at.fields[0].nameEnd(), name)
 }
 
 // Insert adds fields at the end of the message at parent, or of the text if parent is empty.
@@ -90,29 +91,30 @@ func (t *Editor) Insert(parent, fields string) error {
 	if err != nil {
 		return err
 	}
-	if at.value == nil || !at.value.message {
+	if at.value == nil || at.value.Kind != Message {
 		return fmt.Errorf("%s is not a message", parent)
 	}
 	return t.insertInto(at.value, fields)
 }
 
-func (t *Editor) insertInto(v *value, fields string) error {
-	line := strings.LastIndexByte(t.src[:v.close], '\n') + 1
-	outer := t.src[line:v.close]
-	if strings.TrimSpace(outer) != "" || line <= v.start { // the closing sign is not alone on its line
-		if !strings.Contains(fields, "\n") && line <= v.start {
-			body := strings.TrimRight(t.src[:v.close], " \t")
-			return t.become(body + " " + fields + " " + t.src[v.close:])
+func (t *Editor) insertInto(v *Value, fields string) error {
+	closing := v.End - 1
+	line := strings.LastIndexByte(t.src[:closing], '\n') + 1
+	outer := t.src[line:closing]
+	if strings.TrimSpace(outer) != "" || line <= v.Start { // the closing sign is not alone on its line
+		if !strings.Contains(fields, "\n") && line <= v.Start {
+			body := strings.TrimRight(t.src[:closing], " \t")
+			return t.become(body + " " + fields + " " + t.src[closing:])
 		}
-		begin := strings.LastIndexByte(t.src[:v.start], '\n') + 1
-		outer = leadingBlanks(t.src[begin:v.start])
-		body := strings.TrimRight(t.src[:v.close], " \t")
-		return t.become(body + "\n" + indented(fields, outer+"  ") + "\n" + outer + t.src[v.close:])
+		begin := strings.LastIndexByte(t.src[:v.Start], '\n') + 1
+		outer = leadingBlanks(t.src[begin:v.Start])
+		body := strings.TrimRight(t.src[:closing], " \t")
+		return t.become(body + "\n" + indented(fields, outer+"  ") + "\n" + outer + t.src[closing:])
 	}
 	inner := outer + "  "
-	if n := len(v.fields); n > 0 {
-		begin := strings.LastIndexByte(t.src[:v.fields[n-1].start], '\n') + 1
-		if blanks := t.src[begin:v.fields[n-1].start]; begin > v.start && strings.TrimSpace(blanks) == "" {
+	if n := len(v.Fields); n > 0 {
+		begin := strings.LastIndexByte(t.src[:v.Fields[n-1].Start], '\n') + 1
+		if blanks := t.src[begin:v.Fields[n-1].Start]; begin > v.Start && strings.TrimSpace(blanks) == "" {
 			inner = blanks
 		}
 	}
@@ -131,16 +133,16 @@ func (t *Editor) Append(path, value string) error {
 		return t.Insert(parent, oneField(name, value))
 	}
 	last := at.fields[len(at.fields)-1]
-	begin := strings.LastIndexByte(t.src[:last.start], '\n') + 1
-	blanks := leadingBlanks(t.src[begin:last.start])
-	if last.list && len(last.values) > 0 {
-		v := last.values[len(last.values)-1]
-		return t.replace(v.end, v.end, ", "+strings.TrimLeft(indented(value, blanks+"  "), " \t"))
+	begin := strings.LastIndexByte(t.src[:last.Start], '\n') + 1
+	blanks := leadingBlanks(t.src[begin:last.Start])
+	if list := last.Value; list.Kind == List && len(list.Values) > 0 {
+		end := list.Values[len(list.Values)-1].End
+		return t.replace(end, end, ", "+strings.TrimLeft(indented(value, blanks+"  "), " \t"))
 	}
-	if last.list {
-		return t.replace(last.start, last.end, last.name+": [ "+value+" ]")
+	if last.Value.Kind == List {
+		return t.replace(last.Start, last.After, last.Name+": [ "+value+" ]")
 	}
-	return t.replace(last.end, last.end, "\n"+indented(oneField(last.name, value), blanks))
+	return t.replace(last.After, last.After, "\n"+indented(oneField(last.Name, value), blanks))
 }
 
 // Remove removes a field, an element or an entry with the comments inside it. Its line goes with it
@@ -150,28 +152,23 @@ func (t *Editor) Remove(path string) error {
 	if err != nil {
 		return err
 	}
-	if at.item != nil && at.fields[0].list && len(at.fields[0].values) > 1 {
-		return t.removeItem(at.fields[0], at.item)
+	if at.item != nil && at.fields[0].Value.Kind == List && len(at.fields[0].Value.Values) > 1 {
+		return t.removeItem(at.fields[0].Value.Values, at.item)
 	}
 	next := t.src
 	for i := len(at.fields) - 1; i >= 0; i-- {
-		next = cut(next, at.fields[i].start, at.fields[i].end)
+		next = cut(next, at.fields[i].Start, at.fields[i].After)
 	}
 	return t.become(next)
 }
 
 // removeItem removes an element of a list with the comma before or after it.
-func (t *Editor) removeItem(f *field, item *value) error {
-	for i := range f.values {
-		if &f.values[i] != item {
-			continue
-		}
-		if i > 0 {
-			return t.separated(f.values[i-1].end, item.start, item.end)
-		}
-		return t.separated(item.end, f.values[1].start, item.start)
+func (t *Editor) removeItem(list []*Value, item *Value) error {
+	i := slices.Index(list, item)
+	if i > 0 {
+		return t.separated(list[i-1].End, item.Start, item.End)
 	}
-	return nil
+	return t.separated(item.End, list[1].Start, item.Start)
 }
 
 // separated removes the comma between two offsets, and the element beside them that ends or starts
@@ -260,4 +257,74 @@ func indented(text, blanks string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+func (f *Field) nameEnd() int { return f.Start + len(f.Name) }
+
+// read parses a text that can be edited: nothing of it is left out of its tree.
+func read(src string) ([]*Field, error) {
+	tree := Parse([]byte(src))
+	r := reader{src: src}
+	r.fields(tree.Fields)
+	if len(tree.Skipped) > 0 {
+		r.fail(tree.Skipped[0], "expected the name of a field")
+	}
+	return tree.Fields, r.err
+}
+
+// reader finds the first mistake in a tree.
+type reader struct {
+	src string
+	err error
+}
+
+func (r *reader) fail(at int, what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("line %d: %s", 1+strings.Count(r.src[:at], "\n"), what)
+	}
+}
+
+func (r *reader) fields(list []*Field) {
+	for _, f := range list {
+		if f.Value == nil {
+			r.fail(f.Start, "expected a value")
+			continue
+		}
+		for _, v := range f.values() {
+			r.value(v)
+		}
+		if f.Value.Kind == List && !f.Value.Closed {
+			r.fail(f.Value.End, "a list is not closed")
+		}
+	}
+}
+
+func (r *reader) value(v *Value) {
+	for _, p := range v.Parts {
+		if c := p.Text[0]; (c == '"' || c == '\'') && !closed(p.Text) {
+			r.fail(p.Start, "a string is not closed")
+		}
+	}
+	switch v.Kind {
+	case List:
+		r.fail(v.Start, "a list in a list")
+	case Message:
+		r.fields(v.Fields)
+		if !v.Closed {
+			r.fail(v.End, "a message is not closed")
+		}
+	}
+}
+
+// closed reports whether a string ends with the quote that it begins with.
+func closed(text string) bool {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[0]:
+			return true
+		}
+	}
+	return false
 }

@@ -14,8 +14,8 @@ const width = 100
 
 // Format writes a text in one style: two spaces for each level, a field on each line, no separators behind fields, no
 // colon before a message, lists of scalars on one line of at most 100 columns. A message that is written on one line
-// stays there while it fits. Comments, blank lines and the order of the fields stay. The file name is only for messages. A text that is no configuration is
-// refused with the error of modelconfig.Parse.
+// stays there while it fits. Comments, blank lines and the order of the fields stay. The file name is only for messages. A
+// text that is no configuration is refused with the error of modelconfig.Parse.
 func Format(file string, src []byte) ([]byte, error) {
 	before, err := modelconfig.Parse(file, src)
 	if err != nil {

@@ -70,41 +70,39 @@ func (s *step) bracket(text string) (rest string, err error) {
 
 // place is where a path leads.
 type place struct {
-	fields []*field // that the path names; several if it names a repeated field whole
-	value  *value   // what the field, element or entry is set to; nil for a repeated field whole
-	item   *value   // the element or entry of a repeated field; others may be in the same field
+	fields []*Field // that the path names; several if it names a repeated field whole
+	value  *Value   // what the field, element or entry is set to; nil for a repeated field whole
+	item   *Value   // the element or entry of a repeated field; others may be in the same field
 }
 
 // find follows a path. It returns false if the text does not have it.
-func find(fields []field, steps []step) (at place, ok bool) {
+func find(fields []*Field, steps []step) (at place, ok bool) {
 	for _, s := range steps {
 		if at, ok = s.in(fields); !ok {
 			return place{}, false
 		}
 		fields = nil
 		if at.value != nil {
-			fields = at.value.fields
+			fields = at.value.Fields
 		}
 	}
 	return at, true
 }
 
 // in returns the place of a step among the fields of a message.
-func (s step) in(fields []field) (place, bool) {
+func (s step) in(fields []*Field) (place, bool) {
 	var at place
 	whole, seen := s.index < 0 && !s.entry, 0
-	for i := range fields {
-		f := &fields[i]
-		if f.name != s.name {
+	for _, f := range fields {
+		if f.Name != s.name {
 			continue
 		}
 		if whole {
 			at.fields = append(at.fields, f)
 		}
-		for j := range f.values {
-			v := &f.values[j]
-			if s.index == seen || s.entry && v.key() == s.key {
-				at = place{[]*field{f}, v, v} // of several entries the last one counts
+		for _, v := range f.values() {
+			if s.index == seen || s.entry && mapKey(v) == s.key {
+				at = place{[]*Field{f}, v, v} // of several entries the last one counts
 			}
 			seen++
 		}
@@ -112,39 +110,29 @@ func (s step) in(fields []field) (place, bool) {
 	if s.entry && at.item != nil {
 		at.value = at.item.entryValue()
 	}
-	if whole && len(at.fields) == 1 && !at.fields[0].list {
-		at.value = &at.fields[0].values[0]
+	if whole && len(at.fields) == 1 && at.fields[0].Value.Kind != List {
+		at.value = at.fields[0].Value
 	}
 	return at, len(at.fields) > 0
 }
 
-// child returns the only value of a field of a message.
-func (v *value) child(name string) *value {
-	for i := range v.fields {
-		if f := &v.fields[i]; f.name == name && len(f.values) == 1 {
-			return &f.values[0]
-		}
+// values returns the elements of a field with a list, or the one value of another field.
+func (f *Field) values() []*Value {
+	switch {
+	case f.Value == nil:
+		return nil
+	case f.Value.Kind == List:
+		return f.Value.Values
 	}
-	return nil
+	return []*Value{f.Value}
 }
 
 // entryValue returns the value of a map's entry, or the entry itself if it has none.
-func (v *value) entryValue() *value {
-	if inner := v.child("value"); inner != nil {
-		return inner
+func (v *Value) entryValue() *Value {
+	for _, f := range v.Fields {
+		if inner := f.values(); f.Name == "value" && len(inner) == 1 {
+			return inner[0]
+		}
 	}
 	return v
-}
-
-// key returns the key of a map's entry.
-func (v *value) key() string {
-	k := v.child("key")
-	if k == nil {
-		return ""
-	}
-	text := strings.Trim(k.text, `"'`)
-	if unquoted, err := strconv.Unquote(`"` + text + `"`); err == nil {
-		return unquoted
-	}
-	return text
 }
