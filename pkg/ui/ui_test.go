@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"triton/pkg/sharedtest"
 	"triton/pkg/ui"
 )
 
@@ -154,20 +154,8 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// buffer is a terminal of sorts.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
 func TestLivePrintsInOrderAndEnds(t *testing.T) {
-	var out buffer
+	var out sharedtest.LogBuffer
 	drawn := make(chan struct{}, 1000)
 	l := ui.StartLive(&out, time.Millisecond, func(int, int) string {
 		select {
@@ -181,7 +169,7 @@ func TestLivePrintsInOrderAndEnds(t *testing.T) {
 		l.Print(line)
 	}
 	require.NoError(t, l.Stop())
-	text := out.b.String()
+	text := out.String()
 	first, second, third := strings.Index(text, "first"), strings.Index(text, "second"), strings.Index(text, "third")
 	require.True(t, 0 <= first && first < second && second < third, "%q", text)
 }

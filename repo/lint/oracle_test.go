@@ -1,7 +1,6 @@
 package lint_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,25 +26,7 @@ import (
 type oracle struct {
 	url, dir string
 	cmd      *exec.Cmd
-	log      *logText
-}
-
-// logText is what a server has logged until now.
-type logText struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logText) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *logText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	log      *sharedtest.LogBuffer
 }
 
 // startOracle starts NVIDIA's server. TRITON_ORACLE is the folder that it is installed in (make
@@ -58,7 +38,7 @@ func startOracle(t *testing.T, flags ...string) *oracle {
 		t.Skip("TRITON_ORACLE does not name the folder of NVIDIA's server")
 	}
 	ports := sharedtest.Ports(t, 3)
-	o := &oracle{url: fmt.Sprintf("http://127.0.0.1:%d/v2/", ports[0]), dir: t.TempDir(), log: &logText{}}
+	o := &oracle{url: fmt.Sprintf("http://127.0.0.1:%d/v2/", ports[0]), dir: t.TempDir(), log: &sharedtest.LogBuffer{}}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "tritonserver"), append([]string{
 		"--model-repository=" + o.dir, "--model-control-mode=explicit", "--allow-gpu-metrics=false",
 		fmt.Sprintf("--http-port=%d", ports[0]), fmt.Sprintf("--grpc-port=%d", ports[1]), fmt.Sprintf("--metrics-port=%d", ports[2]),
