@@ -28,10 +28,8 @@ func subcommand(p process.Process, cmd *cobra.Command, args int, bind func(*flag
 	f := flags.New(p, "access", cmd.Flags())
 	bind(f)
 	cmd.Args = cobra.ArbitraryArgs
+	f.FillBefore(cmd, nil)
 	cmd.RunE = func(_ *cobra.Command, given []string) error {
-		if err := f.FillCommand(""); err != nil {
-			return err
-		}
 		if len(given) != args {
 			return process.UsageError("access %s takes %d arguments, %d were given", cmd.Name(), args, len(given))
 		}

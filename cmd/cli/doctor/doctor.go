@@ -75,10 +75,8 @@ wrong. Warnings do not change it.`,
 	o.bind(f)
 	complete.Folders(cmd, "model-repository", "backend-directory", "store-cache-directory")
 	complete.Flags(cmd, map[string]complete.Func{"output": complete.Values("text", "json")})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		if len(args) > 0 {
 			return process.UsageError("doctor takes no arguments, %q was given", args[0])
 		}

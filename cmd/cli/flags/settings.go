@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
@@ -124,6 +125,16 @@ func (s *Set) FillCommand(file string) error {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
 	return nil
+}
+
+// FillBefore makes a command call FillCommand before it runs, with the file that is named then; nil: there is none.
+func (s *Set) FillBefore(cmd *cobra.Command, file *string) {
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if file == nil {
+			return s.FillCommand("")
+		}
+		return s.FillCommand(*file)
+	}
 }
 
 // variables returns the environment variables of a flag in the order of precedence: for

@@ -52,12 +52,8 @@ line is wrong, a file cannot be read or the files have no level in common.`,
 	}
 	f := flags.New(p, "perf compare", cmd.Flags())
 	o.bind(f)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(""); err != nil {
-			return err
-		}
-		return runCompare(p, o, args)
-	}
+	f.FillBefore(cmd, nil)
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return runCompare(p, o, args) }
 	return cmd
 }
 

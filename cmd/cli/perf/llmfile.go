@@ -33,12 +33,8 @@ from files that perf_analyzer or 'triton perf' wrote with --profile-export-file.
 	f := flags.New(p, "perf llm", cmd.Flags())
 	f.StringSliceVar(&o.goodput, "goodput", nil, "also show the requests per second that keep limits, such as time_to_first_token:300,inter_token_latency:20")
 	f.BoolVar(&o.files, "files", false, "also write genai-perf's CSV and JSON files, beside FILE")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(""); err != nil {
-			return err
-		}
-		return o.run(p, args)
-	}
+	f.FillBefore(cmd, nil)
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return o.run(p, args) }
 	return cmd
 }
 

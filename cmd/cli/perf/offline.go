@@ -47,10 +47,8 @@ are left, and 2 when the command line is wrong.`,
 	}
 	f := flags.New(p, "perf run", cmd.Flags())
 	o.bind(f)
+	f.FillBefore(cmd, nil)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := f.FillCommand(""); err != nil {
-			return err
-		}
 		if err := o.finish(); err != nil {
 			return process.UsageError("%w", err)
 		}

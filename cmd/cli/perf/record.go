@@ -58,10 +58,8 @@ as safe as that.`,
 	}
 	f := flags.New(p, "perf record", cmd.Flags())
 	o.bind(f)
+	f.FillBefore(cmd, nil)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := f.FillCommand(""); err != nil {
-			return err
-		}
 		ctx := cmd.Context()
 		if ctx == nil {
 			ctx = context.Background()

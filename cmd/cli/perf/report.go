@@ -47,12 +47,8 @@ wrote with --profile-export-file.`,
 	}
 	f := flags.New(p, "perf report", cmd.Flags())
 	o.bind(f)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(""); err != nil {
-			return err
-		}
-		return runReport(p, o, args)
-	}
+	f.FillBefore(cmd, nil)
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return runReport(p, o, args) }
 	return cmd
 }
 

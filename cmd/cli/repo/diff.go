@@ -51,10 +51,8 @@ wrong or a path cannot be read.`,
 	f := flags.New(p, "repo diff", cmd.Flags())
 	o.bind(f)
 	complete.Flags(cmd, map[string]complete.Func{"output": complete.Values("text", formJSON), "default-max-batch-size": complete.Nothing})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		switch {
 		case len(args) != 2:
 			return process.UsageError("repo diff takes two paths, %d were given", len(args))

@@ -56,12 +56,8 @@ A model that calls others is written together with them.`,
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.FillCommand(*config); err != nil {
-			return err
-		}
-		return runExample(cmd.Context(), p, args[0], o)
-	}
+	f.FillBefore(cmd, config)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runExample(cmd.Context(), p, args[0], o) }
 	return cmd
 }
 

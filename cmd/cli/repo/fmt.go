@@ -57,10 +57,8 @@ configuration.`,
 	f := flags.New(p, "repo fmt", cmd.Flags())
 	o.bind(f)
 	complete.Flags(cmd, map[string]complete.Func{})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		switch {
 		case len(args) == 0:
 			return process.UsageError("repo fmt takes the path of a repository, a model or a %s", modelconfig.FileName)

@@ -58,10 +58,8 @@ command line is wrong or a path cannot be read.`,
 		"explain":  completeRules, "color": when, "excerpt": when,
 		"cpus": complete.Nothing, "gpus": complete.Nothing, "backends": complete.Nothing, "model-config-name": complete.Nothing, "backend-config": complete.Nothing, "default-max-batch-size": complete.Nothing, "rules-url": complete.Nothing,
 	})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		switch {
 		case o.rules:
 			return lint.WriteRules(p.Stdout, lint.Rules())

@@ -49,10 +49,8 @@ it by themselves; docs/repo.md has their settings.`,
 	complete.Flags(cmd, map[string]complete.Func{
 		"cpus": complete.Nothing, "default-max-batch-size": complete.Nothing, "rules-url": complete.Nothing,
 	})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		switch {
 		case len(args) > 0:
 			return process.UsageError("repo lsp takes no arguments: an editor names the files")

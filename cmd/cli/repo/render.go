@@ -60,10 +60,8 @@ No backend is loaded: what auto_complete_config of a model.py would add is missi
 	complete.Flags(cmd, map[string]complete.Func{
 		"output": complete.Values(formText, formJSON), "gpus": complete.Nothing, "default-max-batch-size": complete.Nothing,
 	})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		switch {
 		case len(args) == 0:
 			return process.UsageError("repo render takes the path of a repository, a model or a %s", modelconfig.FileName)

@@ -44,10 +44,8 @@ does not exist, a working example is written.`,
 	o.bind(f)
 	complete.Folders(cmd, "model-repository", "output")
 	complete.Flags(cmd, map[string]complete.Func{"name": complete.Nothing, maxBatchFlag: complete.Nothing, "default-max-batch-size": complete.Nothing})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		if err := o.check(args); err != nil {
 			return err
 		}

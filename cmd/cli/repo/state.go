@@ -147,10 +147,8 @@ func stateCommand(
 		completions["output"] = complete.Values("text", formJSON)
 	}
 	complete.Flags(cmd, completions)
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		switch {
 		case len(args) != files:
 			return process.UsageError("repo state %s takes %d files, %d were given", name, files, len(args))

@@ -86,10 +86,8 @@ func (s trafficCommand) command(p process.Process) *cobra.Command {
 			return complete.ServerModels(cmd.Context(), client.Options{Address: o.server.Address}, p.CompletionTime)
 		},
 	})
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		switch {
 		case len(args) > 0:
 			return process.UsageError("unexpected argument %q", args[0])

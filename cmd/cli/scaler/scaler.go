@@ -85,10 +85,8 @@ docs/autoscaling.md says what each metric is for, and what scaling from zero nee
 	f := flags.New(p, "scaler", cmd.Flags())
 	o.bind(f)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		if len(args) > 0 {
 			return process.UsageError("scaler takes no arguments, %q was given: name the replicas with --replicas", args[0])
 		}

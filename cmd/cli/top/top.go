@@ -78,10 +78,8 @@ The exit code of --once is 1 when the server does not answer.`,
 		"sort":   complete.Values(columnNames()...),
 	})
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
+	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.FillCommand(o.config); err != nil {
-			return err
-		}
 		if len(args) > 0 {
 			return process.UsageError("top takes no arguments, %q was given: name the server with -u", args[0])
 		}
