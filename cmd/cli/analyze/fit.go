@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/analyzer/memory"
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
@@ -66,9 +65,9 @@ Nothing is run: all counts are predictions. Those for another kind of GPU count
 	f.StringVar(&a.headroom, "memory-headroom", "", "memory to keep free, in percent or as a size: 10, 10%, 1GiB (default: 5 %, at least 256 MiB)")
 	f.BoolVar(&a.strict, "strict", false, "exit with code 1 if a model fits on no device")
 	a.output.Bind(f, fitForms)
-	complete.Flags(cmd, map[string]complete.Func{
-		"assume-device": complete.Values(gpu.KnownNames()...), "memory-headroom": complete.Nothing,
-		"output": complete.Values(strings.Fields(flags.FormNames(fitForms, " "))...),
+	flags.Complete(cmd, map[string]flags.Completion{
+		"assume-device": flags.CompleteValues(gpu.KnownNames()...), "memory-headroom": flags.CompleteNothing,
+		"output": flags.CompleteValues(strings.Fields(flags.FormNames(fitForms, " "))...),
 	})
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := f.FillCommand(""); err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"triton/analyzer/memory"
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	perfcmd "triton/cmd/cli/perf"
 	"triton/perf"
@@ -81,17 +80,17 @@ func (a *arguments) bind(f *flags.Set) {
 // complete tells shells what the arguments of the flags are.
 func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	complete.Folders(cmd, "model-repository", "output-directory")
-	functions := map[string]complete.Func{
+	flags.CompleteFolders(cmd, "model-repository", "output-directory")
+	functions := map[string]flags.Completion{
 		"model": func(*cobra.Command, string) []string {
 			repositories := a.repositories
 			if _, folder := f.Variable("model-repository"); len(repositories) == 0 && folder != "" {
 				repositories = []string{folder}
 			}
-			return complete.RepositoryModels(repositories)
+			return flags.RepositoryModels(repositories)
 		},
-		"protocol": complete.Values("http", "grpc"),
-		"output":   complete.Values(strings.Fields(flags.FormNames(flags.Forms(), " "))...),
+		"protocol": flags.CompleteValues("http", "grpc"),
+		"output":   flags.CompleteValues(strings.Fields(flags.FormNames(flags.Forms(), " "))...),
 	}
 	for _, name := range []string{
 		"model-config-name", "backend-config",
@@ -99,9 +98,9 @@ func (a *arguments) complete(f *flags.Set, cmd *cobra.Command) {
 		"min-gain", "tolerance", "budget", "stress-time",
 		"measurement-interval", "stability-percentage", "max-trials", "shape", "string-length", "server-flag", "load-timeout",
 	} {
-		functions[name] = complete.Nothing
+		functions[name] = flags.CompleteNothing
 	}
-	complete.Flags(cmd, functions)
+	flags.Complete(cmd, functions)
 }
 
 // options holds the parsed arguments.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/ui"
@@ -73,8 +72,8 @@ wrong. Warnings do not change it.`,
 	}
 	f := flags.New(p, "doctor", cmd.Flags())
 	o.bind(f)
-	complete.Folders(cmd, "model-repository", "backend-directory", "store-cache-directory")
-	complete.Flags(cmd, map[string]complete.Func{"output": complete.Values("text", "json")})
+	flags.CompleteFolders(cmd, "model-repository", "backend-directory", "store-cache-directory")
+	flags.Complete(cmd, map[string]flags.Completion{"output": flags.CompleteValues("text", "json")})
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -1,5 +1,6 @@
-// Package flags extends pflag for all commands: groups of flags, abbreviated names, and
-// values from the environment and a configuration file.
+// Package flags extends pflag for all commands: groups of flags, abbreviated names, values from
+// the environment and a configuration file, suggestions for shells, and the flags that several
+// commands have: those of a server and of results.
 package flags
 
 import (

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
@@ -78,7 +77,7 @@ func argument(ctx context.Context, p process.Process, f *pflag.Flag, args []stri
 	var values []string
 	switch {
 	case f.Name == "model":
-		values = complete.ServerModels(cmp.Or(ctx, context.Background()), serverOf(p, args), p.CompletionTime)
+		values = flags.ServerModels(cmp.Or(ctx, context.Background()), serverOf(p, args), p.CompletionTime)
 	case words.MatchString(kind):
 		for _, word := range strings.Split(strings.Trim(kind, "<>"), "|") {
 			switch {
@@ -91,7 +90,7 @@ func argument(ctx context.Context, p process.Process, f *pflag.Flag, args []stri
 			}
 		}
 	}
-	values = complete.Matching(values, prefix)
+	values = flags.WithPrefix(values, prefix)
 	for i := range values {
 		values[i] = joined + values[i]
 	}

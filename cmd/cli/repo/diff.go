@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
@@ -50,7 +49,7 @@ wrong or a path cannot be read.`,
 	}
 	f := flags.New(p, "repo diff", cmd.Flags())
 	o.bind(f)
-	complete.Flags(cmd, map[string]complete.Func{"output": complete.Values("text", formJSON), "default-max-batch-size": complete.Nothing})
+	flags.Complete(cmd, map[string]flags.Completion{"output": flags.CompleteValues("text", formJSON), "default-max-batch-size": flags.CompleteNothing})
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		switch {

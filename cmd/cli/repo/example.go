@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/repo/example"
@@ -51,8 +50,8 @@ A model that calls others is written together with them.`,
 	}
 	f := flags.New(p, "repo example", cmd.Flags())
 	config := bindExample(&o, f)
-	complete.Folders(cmd, "packages")
-	complete.Flags(cmd, map[string]complete.Func{"model": complete.Values(example.Names()...), "seed": complete.Nothing})
+	flags.CompleteFolders(cmd, "packages")
+	flags.Complete(cmd, map[string]flags.Completion{"model": flags.CompleteValues(example.Names()...), "seed": flags.CompleteNothing})
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}

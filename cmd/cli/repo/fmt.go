@@ -9,7 +9,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
@@ -56,7 +55,7 @@ configuration.`,
 	}
 	f := flags.New(p, "repo fmt", cmd.Flags())
 	o.bind(f)
-	complete.Flags(cmd, map[string]complete.Func{})
+	flags.Complete(cmd, map[string]flags.Completion{})
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		switch {

@@ -10,7 +10,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
@@ -49,14 +48,14 @@ command line is wrong or a path cannot be read.`,
 	f := flags.New(p, "repo lint", cmd.Flags())
 	o.bind(f)
 	severities := []string{"note", "warning", "error"}
-	when := complete.Values("auto", "always", "never")
-	complete.Flags(cmd, map[string]complete.Func{
-		"output":   complete.Values(strings.Fields(flags.FormNames(forms(), " "))...),
-		"format":   complete.Values(strings.Fields(flags.FormNames(forms(), " "))...),
-		"severity": complete.Values(severities...),
-		"fail-on":  complete.Values(append(severities, failOnNothing)...),
+	when := flags.CompleteValues("auto", "always", "never")
+	flags.Complete(cmd, map[string]flags.Completion{
+		"output":   flags.CompleteValues(strings.Fields(flags.FormNames(forms(), " "))...),
+		"format":   flags.CompleteValues(strings.Fields(flags.FormNames(forms(), " "))...),
+		"severity": flags.CompleteValues(severities...),
+		"fail-on":  flags.CompleteValues(append(severities, failOnNothing)...),
 		"explain":  completeRules, "color": when, "excerpt": when,
-		"cpus": complete.Nothing, "gpus": complete.Nothing, "backends": complete.Nothing, "model-config-name": complete.Nothing, "backend-config": complete.Nothing, "default-max-batch-size": complete.Nothing, "rules-url": complete.Nothing,
+		"cpus": flags.CompleteNothing, "gpus": flags.CompleteNothing, "backends": flags.CompleteNothing, "model-config-name": flags.CompleteNothing, "backend-config": flags.CompleteNothing, "default-max-batch-size": flags.CompleteNothing, "rules-url": flags.CompleteNothing,
 	})
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

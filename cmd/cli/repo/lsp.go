@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/onnxmodel/autofill"
@@ -46,8 +45,8 @@ it by themselves; docs/repo.md has their settings.`,
 	}
 	f := flags.New(p, "repo lsp", cmd.Flags())
 	o.bind(f)
-	complete.Flags(cmd, map[string]complete.Func{
-		"cpus": complete.Nothing, "default-max-batch-size": complete.Nothing, "rules-url": complete.Nothing,
+	flags.Complete(cmd, map[string]flags.Completion{
+		"cpus": flags.CompleteNothing, "default-max-batch-size": flags.CompleteNothing, "rules-url": flags.CompleteNothing,
 	})
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

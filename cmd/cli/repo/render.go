@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
@@ -57,8 +56,8 @@ No backend is loaded: what auto_complete_config of a model.py would add is missi
 	}
 	f := flags.New(p, "repo render", cmd.Flags())
 	o.bind(f)
-	complete.Flags(cmd, map[string]complete.Func{
-		"output": complete.Values(formText, formJSON), "gpus": complete.Nothing, "default-max-batch-size": complete.Nothing,
+	flags.Complete(cmd, map[string]flags.Completion{
+		"output": flags.CompleteValues(formText, formJSON), "gpus": flags.CompleteNothing, "default-max-batch-size": flags.CompleteNothing,
 	})
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
@@ -42,8 +41,8 @@ does not exist, a working example is written.`,
 	}
 	f := flags.New(p, "repo scaffold", cmd.Flags())
 	o.bind(f)
-	complete.Folders(cmd, "model-repository", "output")
-	complete.Flags(cmd, map[string]complete.Func{"name": complete.Nothing, maxBatchFlag: complete.Nothing, "default-max-batch-size": complete.Nothing})
+	flags.CompleteFolders(cmd, "model-repository", "output")
+	flags.Complete(cmd, map[string]flags.Completion{"name": flags.CompleteNothing, maxBatchFlag: flags.CompleteNothing, "default-max-batch-size": flags.CompleteNothing})
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := o.check(args); err != nil {

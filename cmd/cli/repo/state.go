@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
@@ -141,12 +140,12 @@ func stateCommand(
 	var o stateOptions
 	f := flags.New(p, "repo state "+name, cmd.Flags())
 	o.bind(f)
-	completions := map[string]complete.Func{"url": complete.Nothing, "header": complete.Nothing, "timeout": complete.Nothing}
+	completions := map[string]flags.Completion{"url": flags.CompleteNothing, "header": flags.CompleteNothing, "timeout": flags.CompleteNothing}
 	if bind != nil {
 		bind(&o, f)
-		completions["output"] = complete.Values("text", formJSON)
+		completions["output"] = flags.CompleteValues("text", formJSON)
 	}
-	complete.Flags(cmd, completions)
+	flags.Complete(cmd, completions)
 	f.FillBefore(cmd, &o.config)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {

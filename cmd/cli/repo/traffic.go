@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
@@ -80,10 +79,10 @@ func (s trafficCommand) command(p process.Process) *cobra.Command {
 		s.bind(f)
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
-	complete.Flags(cmd, map[string]complete.Func{
-		"output": complete.Values(flags.TextForm.Name, flags.JSONForm.Name),
+	flags.Complete(cmd, map[string]flags.Completion{
+		"output": flags.CompleteValues(flags.TextForm.Name, flags.JSONForm.Name),
 		"model": func(*cobra.Command, string) []string {
-			return complete.ServerModels(cmd.Context(), client.Options{Address: o.server.Address}, p.CompletionTime)
+			return flags.ServerModels(cmd.Context(), client.Options{Address: o.server.Address}, p.CompletionTime)
 		},
 	})
 	f.FillBefore(cmd, &o.config)

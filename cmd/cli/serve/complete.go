@@ -4,28 +4,28 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"triton/cmd/cli/complete"
+	"triton/cmd/cli/flags"
 )
 
 // completeFlags tells shells what the arguments of the flags are.
 func completeFlags(cmd *cobra.Command, o *options) {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	complete.Folders(cmd, "model-repository", "model-store", "backend-directory")
-	functions := map[string]complete.Func{}
+	flags.CompleteFolders(cmd, "model-repository", "model-store", "backend-directory")
+	functions := map[string]flags.Completion{}
 	o.table.VisitAll(func(f *pflag.Flag) {
 		switch f.Value.Type() {
 		case "boolean":
-			functions[f.Name] = complete.Values("true", "false")
+			functions[f.Name] = flags.CompleteValues("true", "false")
 		case "integer", "float":
-			functions[f.Name] = complete.Nothing
+			functions[f.Name] = flags.CompleteNothing
 		}
 	})
-	functions["log-format"] = complete.Values("default", "ISO8601", "json")
-	functions["model-control-mode"] = complete.Values("none", "poll", "explicit", "auto")
-	functions["rate-limit"] = complete.Values("off", "execution_count")
-	functions["grpc-infer-response-compression-level"] = complete.Values("none", "low", "medium", "high")
+	functions["log-format"] = flags.CompleteValues("default", "ISO8601", "json")
+	functions["model-control-mode"] = flags.CompleteValues("none", "poll", "explicit", "auto")
+	functions["rate-limit"] = flags.CompleteValues("off", "execution_count")
+	functions["grpc-infer-response-compression-level"] = flags.CompleteValues("none", "low", "medium", "high")
 	functions["load-model"] = func(*cobra.Command, string) []string {
-		return complete.RepositoryModels(o.Repositories)
+		return flags.RepositoryModels(o.Repositories)
 	}
-	complete.Flags(cmd, functions)
+	flags.Complete(cmd, functions)
 }

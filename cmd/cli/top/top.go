@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/ui"
@@ -73,9 +72,9 @@ The exit code of --once is 1 when the server does not answer.`,
 	}
 	f := flags.New(p, "top", cmd.Flags())
 	o.bind(f)
-	complete.Flags(cmd, map[string]complete.Func{
-		"output": complete.Values(flags.TextForm.Name, flags.JSONForm.Name),
-		"sort":   complete.Values(columnNames()...),
+	flags.Complete(cmd, map[string]flags.Completion{
+		"output": flags.CompleteValues(flags.TextForm.Name, flags.JSONForm.Name),
+		"sort":   flags.CompleteValues(columnNames()...),
 	})
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return process.UsageError("%w", flags.Suggest(f, err)) })
 	f.FillBefore(cmd, &o.config)

@@ -5,23 +5,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
+	"triton/cmd/cli/flags"
 )
 
 // Complete tells shells what the arguments of the flags are. Folders and files name the flags that
 // take them; others has the flags with functions of their own. optionFlags with fixed values need no entry.
-func (f *optionFlags) Complete(folders, files []string, others map[string]complete.Func) {
+func (f *optionFlags) Complete(folders, files []string, others map[string]flags.Completion) {
 	f.cmd.ValidArgsFunction = cobra.NoFileCompletions
-	functions := map[string]complete.Func{}
+	functions := map[string]flags.Completion{}
 	for _, name := range f.Names() {
 		kind := f.Lookup(name).Value.Type()
 		switch {
 		case kind == "bool":
-			functions[name] = complete.Values("true", "false")
+			functions[name] = flags.CompleteValues("true", "false")
 		case strings.Contains(kind, "|"):
-			functions[name] = complete.Values(strings.Split(kind, "|")...)
+			functions[name] = flags.CompleteValues(strings.Split(kind, "|")...)
 		default:
-			functions[name] = complete.Nothing
+			functions[name] = flags.CompleteNothing
 		}
 	}
 	for name, function := range others {
@@ -30,6 +30,6 @@ func (f *optionFlags) Complete(folders, files []string, others map[string]comple
 	for _, name := range append(folders, files...) {
 		delete(functions, name)
 	}
-	complete.Folders(f.cmd, folders...)
-	complete.Flags(f.cmd, functions)
+	flags.CompleteFolders(f.cmd, folders...)
+	flags.Complete(f.cmd, functions)
 }

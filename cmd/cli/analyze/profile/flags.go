@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"triton/analyzer/settings"
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
@@ -26,22 +25,22 @@ func bind(p process.Process, o *settings.Profile, cmd *cobra.Command, result *fl
 	modelNames := func(*cobra.Command, string) []string {
 		if o.ModelRepository == "" {
 			_, folder := f.Variable("model-repository")
-			return complete.RepositoryModels([]string{folder})
+			return flags.RepositoryModels([]string{folder})
 		}
-		return complete.RepositoryModels([]string{o.ModelRepository})
+		return flags.RepositoryModels([]string{o.ModelRepository})
 	}
 	f.Complete(
 		[]string{"model-repository", "output-model-repository-path", "checkpoint-directory", "export-path", "triton-install-path"},
 		[]string{"config-file", "cost-curve", "perf-analyzer-path", "perf-output-path", "triton-server-path", "triton-output-path"},
-		map[string]complete.Func{
+		map[string]flags.Completion{
 			"profile-models": modelNames, "bls-composing-models": modelNames, "ensemble-composing-models": modelNames,
 			"cpu-only-composing-models": modelNames,
-			"inference-output-fields":   complete.Values(settings.Columns()...),
-			"gpu-output-fields":         complete.Values(settings.Columns()...),
-			"server-output-fields":      complete.Values(settings.Columns()...),
-			"output":                    complete.Values(strings.Fields(flags.FormNames(flags.Forms(), " "))...),
-			"gpus":                      complete.Values("all", "[]"),
-			"search-dimensions":         complete.Values(settings.Dimensions()...),
+			"inference-output-fields":   flags.CompleteValues(settings.Columns()...),
+			"gpu-output-fields":         flags.CompleteValues(settings.Columns()...),
+			"server-output-fields":      flags.CompleteValues(settings.Columns()...),
+			"output":                    flags.CompleteValues(strings.Fields(flags.FormNames(flags.Forms(), " "))...),
+			"gpus":                      flags.CompleteValues("all", "[]"),
+			"search-dimensions":         flags.CompleteValues(settings.Dimensions()...),
 		})
 	return f
 }

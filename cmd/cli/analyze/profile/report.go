@@ -9,7 +9,7 @@ import (
 	"triton/analyzer/profile"
 	"triton/analyzer/report"
 	"triton/analyzer/settings"
-	"triton/cmd/cli/complete"
+	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
 
@@ -58,8 +58,8 @@ func bindReport(p process.Process, o *settings.Report, cmd *cobra.Command) *opti
 		}
 	}
 	f := bindOptions(p, "analyze report", cmd, commonFlags{Mode: &o.Mode, Quiet: &o.Quiet, Verbose: &o.Verbose}, o.Options(), removed)
-	f.Complete([]string{"checkpoint-directory", "export-path"}, []string{"config-file"}, map[string]complete.Func{
-		"output-formats": complete.Values("pdf", "csv", "png", "svg", "json", "html"),
+	f.Complete([]string{"checkpoint-directory", "export-path"}, []string{"config-file"}, map[string]flags.Completion{
+		"output-formats": flags.CompleteValues("pdf", "csv", "png", "svg", "json", "html"),
 	})
 	return f
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"triton/cmd/cli/complete"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 )
@@ -161,14 +160,14 @@ func (a *arguments) answer(w *work) (*capacityResult, error) {
 
 // complete tells shells what the arguments of the flags are.
 func (a *arguments) complete(cmd *cobra.Command) {
-	functions := map[string]complete.Func{"arrivals": complete.Values("poisson", "constant"), "output": complete.Values(strings.Fields(flags.FormNames(forms, " "))...)}
+	functions := map[string]flags.Completion{"arrivals": flags.CompleteValues("poisson", "constant"), "output": flags.CompleteValues(strings.Fields(flags.FormNames(forms, " "))...)}
 	for _, name := range []string{
 		"model", "rate", "rows", "requests", "seed", "speed", "max-batch-size", "queue-delay", "preferred-batch-size", "queue-size",
 		"queue-timeout", "overhead", "instances", "devices", "concurrency", "p99", "refused", "instances-per-device", "max-instances",
 	} {
 		if cmd.Flags().Lookup(name) != nil {
-			functions[name] = complete.Nothing
+			functions[name] = flags.CompleteNothing
 		}
 	}
-	complete.Flags(cmd, functions)
+	flags.Complete(cmd, functions)
 }

@@ -1,6 +1,4 @@
-// Package complete suggests arguments of flags to shells, which ask with cobra's commands
-// __complete. It prints no errors: where nothing is known, nothing is suggested.
-package complete
+package flags
 
 import (
 	"cmp"
@@ -15,14 +13,15 @@ import (
 	"triton/repo"
 )
 
-// Func suggests arguments that begin with prefix.
-type Func func(cmd *cobra.Command, prefix string) []string
+// Completion suggests arguments of a flag that begin with prefix to a shell, which asks with cobra's commands __complete. It
+// prints no errors: where nothing is known, nothing is suggested.
+type Completion func(cmd *cobra.Command, prefix string) []string
 
-// Flags registers functions for flags of a command. A flag that has none takes a file.
-func Flags(cmd *cobra.Command, functions map[string]Func) {
+// Complete registers functions for flags of a command. A flag that has none takes a file.
+func Complete(cmd *cobra.Command, functions map[string]Completion) {
 	for name, f := range functions {
 		err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			return Matching(f(cmd, prefix), prefix), cobra.ShellCompDirectiveNoFileComp
+			return WithPrefix(f(cmd, prefix), prefix), cobra.ShellCompDirectiveNoFileComp
 		})
 		if err != nil {
 			panic(err) // the command has no such flag
@@ -30,8 +29,8 @@ func Flags(cmd *cobra.Command, functions map[string]Func) {
 	}
 }
 
-// Folders marks flags whose arguments are folders.
-func Folders(cmd *cobra.Command, names ...string) {
+// CompleteFolders marks flags whose arguments are folders.
+func CompleteFolders(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		if err := cmd.MarkFlagDirname(name); err != nil {
 			panic(err) // the command has no such flag
@@ -39,16 +38,16 @@ func Folders(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// Values suggests fixed arguments.
-func Values(values ...string) Func {
+// CompleteValues suggests fixed arguments.
+func CompleteValues(values ...string) Completion {
 	return func(*cobra.Command, string) []string { return values }
 }
 
-// Nothing suggests no argument, and no file either.
-func Nothing(*cobra.Command, string) []string { return nil }
+// CompleteNothing suggests no argument, and no file either.
+func CompleteNothing(*cobra.Command, string) []string { return nil }
 
-// Matching returns the values that begin with prefix.
-func Matching(values []string, prefix string) []string {
+// WithPrefix returns the values that begin with prefix.
+func WithPrefix(values []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, prefix) })
 }
 
