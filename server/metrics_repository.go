@@ -3,7 +3,6 @@ package server
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triton/server/store/filecache"
 	"triton/server/store/mirror"
 )
 
@@ -33,15 +32,15 @@ var pathMetrics = []pathMetric{
 type cacheMetric struct {
 	name, help string
 	kind       prometheus.ValueType
-	value      func(*filecache.Stats) int64
+	value      func(*mirror.CacheStats) int64
 }
 
 var fileCacheMetrics = []cacheMetric{
-	{"triton_repository_cache_bytes", "Bytes in the cache of remote repositories", prometheus.GaugeValue, func(s *filecache.Stats) int64 { return s.Bytes }},
-	{"triton_repository_cache_limit_bytes", "Limit of the cache of remote repositories; 0 is none", prometheus.GaugeValue, func(s *filecache.Stats) int64 { return s.Limit }},
-	{"triton_repository_cache_hits_total", "Files that the cache had", prometheus.CounterValue, func(s *filecache.Stats) int64 { return s.Hits }},
-	{"triton_repository_cache_misses_total", "Files that were downloaded", prometheus.CounterValue, func(s *filecache.Stats) int64 { return s.Misses }},
-	{"triton_repository_cache_evictions_total", "Files that were removed from the cache", prometheus.CounterValue, func(s *filecache.Stats) int64 { return s.Evictions }},
+	{"triton_repository_cache_bytes", "Bytes in the cache of remote repositories", prometheus.GaugeValue, func(s *mirror.CacheStats) int64 { return s.Bytes }},
+	{"triton_repository_cache_limit_bytes", "Limit of the cache of remote repositories; 0 is none", prometheus.GaugeValue, func(s *mirror.CacheStats) int64 { return s.Limit }},
+	{"triton_repository_cache_hits_total", "Files that the cache had", prometheus.CounterValue, func(s *mirror.CacheStats) int64 { return s.Hits }},
+	{"triton_repository_cache_misses_total", "Files that were downloaded", prometheus.CounterValue, func(s *mirror.CacheStats) int64 { return s.Misses }},
+	{"triton_repository_cache_evictions_total", "Files that were removed from the cache", prometheus.CounterValue, func(s *mirror.CacheStats) int64 { return s.Evictions }},
 }
 
 // repositoryMetrics collects the metrics of remote repositories. There are none without such paths.

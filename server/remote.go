@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"sort"
@@ -9,16 +10,8 @@ import (
 	"triton/pkg/status"
 	"triton/server/repository"
 	"triton/server/store"
-	"triton/server/store/download"
-	"triton/server/store/filecache"
 	"triton/server/store/mirror"
 	"triton/server/store/remote"
-	"triton/server/store/remote/archive"
-	"triton/server/store/remote/azure"
-	"triton/server/store/remote/gcs"
-	"triton/server/store/remote/oci"
-	"triton/server/store/remote/s3"
-	"triton/server/store/remote/signature"
 	"triton/server/store/remote/unpack"
 )
 
@@ -31,27 +24,14 @@ type Remote struct {
 	// Getenv returns variables with credentials and endpoints; nil: there are none.
 	Getenv func(name string) string
 	// Download configures requests; the zero value is the default.
-	Download download.Options
+	Download mirror.DownloadOptions
 	// Offline starts from the files of an earlier process while a store cannot be reached. With a
 	// PublicKey it has no effect: what was checked then may not be trusted now.
 	Offline bool
 	// PublicKey refuses archives and images without its signature; nil: signatures are not checked.
-	PublicKey *signature.Key
+	PublicKey *remote.PublicKey
 	// Unpack bounds what archives and images contain; the zero value is the default.
 	Unpack unpack.Limits
-}
-
-// schemes returns the sources of remote repository paths.
-func (r Remote) schemes() remote.Schemes {
-	limits := r.Unpack
-	if limits == (unpack.Limits{}) {
-		limits = unpack.DefaultLimits()
-	}
-	web := archive.Opener(archive.Options{Key: r.PublicKey, Limits: limits})
-	return remote.Schemes{
-		"s3": s3.Open, "gs": gcs.Open, "as": azure.Open,
-		"oci": oci.Opener(oci.Options{Key: r.PublicKey, Limits: limits}), "http": web, "https": web,
-	}
 }
 
 // remotes opens remote repository paths. They share a cache.
@@ -59,7 +39,7 @@ type remotes struct {
 	opts *Options
 
 	mu      sync.Mutex
-	cache   *filecache.Cache // nil: no path was remote so far
+	cache   *mirror.Cache // nil: no path was remote so far
 	mirrors map[string]*mirror.Mirror
 	past    map[string]mirror.Stats // of the mirrors before those, of paths that were registered again
 }
@@ -79,10 +59,10 @@ func (r *remotes) open(path string) (store.Place, error) {
 		getenv = func(string) string { return "" }
 	}
 	// Each path has a downloader of its own: one that does not answer keeps all connections of it busy.
-	d := download.New(r.opts.Remote.Download)
+	d := mirror.NewDownloader(r.opts.Remote.Download)
 	env := remote.Env{Getenv: getenv, Log: r.opts.Log}
 	env.Fetch, env.Make = mirror.Fetcher(r.cache, d), mirror.Maker(r.cache)
-	source, err := r.opts.Remote.schemes().Open(path, env)
+	source, err := remote.Open(path, env, remote.Options{Key: r.opts.Remote.PublicKey, Limits: cmp.Or(r.opts.Remote.Unpack, unpack.DefaultLimits())})
 	if err != nil {
 		return nil, status.New(status.InvalidArg, "%w", err)
 	}
@@ -106,7 +86,7 @@ func (r *remotes) openCache() error {
 	if dir == "" {
 		return status.New(status.InvalidArg, "remote model repositories need a folder for downloaded files: set --repository-cache-directory")
 	}
-	c, err := filecache.Open(filecache.Options{Dir: dir, Limit: r.opts.Remote.CacheSize, Log: r.opts.Log})
+	c, err := mirror.OpenCache(mirror.CacheOptions{Dir: dir, Limit: r.opts.Remote.CacheSize, Log: r.opts.Log})
 	if err != nil {
 		return status.New(status.Internal, "%w; choose another folder with --repository-cache-directory", err)
 	}
@@ -115,7 +95,7 @@ func (r *remotes) openCache() error {
 }
 
 // stats returns the counters of all remote paths, sorted, and of the cache; nil without such paths.
-func (r *remotes) stats() (all []mirror.Stats, cache *filecache.Stats) {
+func (r *remotes) stats() (all []mirror.Stats, cache *mirror.CacheStats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cache == nil {

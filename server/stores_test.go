@@ -21,7 +21,7 @@ import (
 	"triton/server"
 	"triton/server/repository"
 	"triton/server/servertest"
-	"triton/server/store/download"
+	"triton/server/store/mirror"
 	"triton/server/store/remote/remotetest"
 )
 
@@ -134,7 +134,7 @@ func tryStore(t *testing.T, s realStore, f form, name string, fault remotetest.F
 		o.Models.Control, o.Models.PollInterval, o.Models.Startup = control, 100*time.Millisecond, []string{"steady"}
 		o.Remote = server.Remote{
 			CacheDirectory: cache, Getenv: func(name string) string { return variables[name] },
-			Download: download.Options{PartSize: 256 << 10, Silence: time.Second, FirstPause: 20 * time.Millisecond, MaxPause: 200 * time.Millisecond},
+			Download: mirror.DownloadOptions{PartSize: 256 << 10, Silence: time.Second, FirstPause: 20 * time.Millisecond, MaxPause: 200 * time.Millisecond},
 		}
 	}))
 	if f.refused != "" {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"triton/server/store/notify"
+	"triton/server/store"
 )
 
 // watcher tells of changes in folders.
@@ -82,4 +82,4 @@ func (a *alarm) set(at time.Time) {
 	}
 }
 
-func (r *Repository) systemWatcher() watcher { return notify.New(r.opts.Log) }
+func (r *Repository) systemWatcher() watcher { return store.NewWatcher(r.opts.Log) }

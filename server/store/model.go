@@ -1,7 +1,7 @@
-// Package store holds models: it lists them, identifies their content and gives local
-// directories with their files. Paths is a store of repository paths, each a Place; OpenDir is the
-// place of a directory on this machine. Scratch holds the files that come with a load. It reads no
-// configuration and loads nothing.
+// Package store holds models: it lists them, identifies their content and gives local directories with
+// their files. Paths is a store of repository paths, each a Place; OpenDir is the place of a directory on
+// this machine, and a Watcher tells that something was changed in one. Scratch holds the files that come
+// with a load. It reads no configuration and loads nothing.
 package store
 
 import "sync/atomic"

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"triton/server/store/remote/signature"
+	"triton/server/store/remote"
 	"triton/server/store/remote/unpack"
 )
 
@@ -41,7 +41,7 @@ func (o *options) setStoreOffline(text string) error {
 func (o *options) setPublicKey(path string) (err error) {
 	o.Remote.PublicKey = nil
 	if path != "" {
-		o.Remote.PublicKey, err = signature.ReadKey(path)
+		o.Remote.PublicKey, err = remote.ReadPublicKey(path)
 	}
 	return err
 }

@@ -16,7 +16,6 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/store"
-	"triton/server/store/filecache"
 	"triton/server/store/remote"
 )
 
@@ -79,7 +78,7 @@ func (m *Mirror) fetch(ctx context.Context, name, version string, f *folder) (*s
 	}
 	a, done := m.begin(name, files)
 	defer done()
-	blobs := make([]*filecache.Blob, len(files))
+	blobs := make([]*Blob, len(files))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(fetchFiles)
 	for i, o := range files {
@@ -89,7 +88,7 @@ func (m *Mirror) fetch(ctx context.Context, name, version string, f *folder) (*s
 		})
 	}
 	err := g.Wait()
-	held := map[string]*filecache.Blob{}
+	held := map[string]*Blob{}
 	for i, b := range blobs {
 		if b != nil {
 			held[below(files[i], name)] = b
@@ -119,7 +118,7 @@ func wanted(rel, version string) bool {
 }
 
 // Get returns the content of an object from the cache, which downloads it if it does not have it.
-func (m *Mirror) get(ctx context.Context, o remote.Object, a *activity) (*filecache.Blob, error) {
+func (m *Mirror) get(ctx context.Context, o remote.Object, a *activity) (*Blob, error) {
 	w := want(m.source, o)
 	hit := true
 	fill := func(ctx context.Context, f *os.File) error {
@@ -132,7 +131,7 @@ func (m *Mirror) get(ctx context.Context, o remote.Object, a *activity) (*fileca
 		})
 	}
 	b, err := m.opts.Cache.Get(ctx, w, fill)
-	for try := 1; o.Digest != "" && errors.Is(err, filecache.ErrContent) && try < damaged; try++ {
+	for try := 1; o.Digest != "" && errors.Is(err, remote.ErrContent) && try < damaged; try++ {
 		m.stats.retries.Add(1)
 		m.opts.Log.Warn(fmt.Sprintf("%s: %q: %s; it is downloaded again", m.source, o.Name, err))
 		a.arrived(-o.Size)
@@ -145,8 +144,8 @@ func (m *Mirror) get(ctx context.Context, o remote.Object, a *activity) (*fileca
 }
 
 // want names the content of an object for the cache.
-func want(from remote.Source, o remote.Object) filecache.Want {
-	return filecache.Want{Key: fmt.Sprintf("%q %q %q %d", from, o.Name, o.Tag, o.Size), Size: o.Size, Digest: o.Digest}
+func want(from remote.Source, o remote.Object) Want {
+	return Want{Key: fmt.Sprintf("%q %q %q %d", from, o.Name, o.Tag, o.Size), Size: o.Size, Digest: o.Digest}
 }
 
 // download writes an object to a file, again if it arrives damaged. Some stores give content that
@@ -163,7 +162,7 @@ func (m *Mirror) download(ctx context.Context, o remote.Object, f *os.File, arri
 			return err
 		}
 		before = sum
-		err = fmt.Errorf("%q: %w: MD5 %s instead of %s", o.Name, filecache.ErrContent, sum, o.MD5)
+		err = fmt.Errorf("%q: %w: MD5 %s instead of %s", o.Name, remote.ErrContent, sum, o.MD5)
 		if try >= damaged {
 			return err
 		}

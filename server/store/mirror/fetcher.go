@@ -5,13 +5,11 @@ import (
 	"io"
 	"os"
 
-	"triton/server/store/download"
-	"triton/server/store/filecache"
 	"triton/server/store/remote"
 )
 
 // Fetcher returns the function with which sources get the content of a whole object, see remote.Env.
-func Fetcher(cache *filecache.Cache, d *download.Downloader) func(context.Context, remote.Source, remote.Object) (*remote.File, error) {
+func Fetcher(cache *Cache, d *Downloader) func(context.Context, remote.Source, remote.Object) (*remote.File, error) {
 	return func(ctx context.Context, from remote.Source, o remote.Object) (*remote.File, error) {
 		b, err := cache.Get(ctx, want(from, o), func(ctx context.Context, f *os.File) error {
 			return d.Get(ctx, from, o, f, func(int) {})
@@ -24,9 +22,9 @@ func Fetcher(cache *filecache.Cache, d *download.Downloader) func(context.Contex
 }
 
 // Maker returns the function with which sources keep content that is made here, see remote.Env.
-func Maker(cache *filecache.Cache) func(context.Context, string, func(context.Context, io.Writer) error) (*remote.File, error) {
+func Maker(cache *Cache) func(context.Context, string, func(context.Context, io.Writer) error) (*remote.File, error) {
 	return func(ctx context.Context, key string, fill func(context.Context, io.Writer) error) (*remote.File, error) {
-		b, err := cache.Get(ctx, filecache.Want{Key: key, Size: -1}, func(ctx context.Context, f *os.File) error { return fill(ctx, f) })
+		b, err := cache.Get(ctx, Want{Key: key, Size: -1}, func(ctx context.Context, f *os.File) error { return fill(ctx, f) })
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +32,7 @@ func Maker(cache *filecache.Cache) func(context.Context, string, func(context.Co
 	}
 }
 
-func fileOf(b *filecache.Blob) *remote.File {
+func fileOf(b *Blob) *remote.File {
 	return &remote.File{Path: b.Path, Size: b.Size, Digest: b.Digest, Free: b.Release}
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"triton/server/store"
-	"triton/server/store/filecache"
 	"triton/server/store/remote"
 )
 
@@ -40,7 +39,7 @@ func newListing(objects []remote.Object) *listing {
 		if !nested {
 			continue // a file beside the models
 		}
-		if err := filecache.CheckName(name); err != nil {
+		if err := CheckName(name); err != nil {
 			l.refused = append(l.refused, fmt.Errorf("%w (object %q)", err, o.Name))
 			continue
 		}
@@ -64,7 +63,7 @@ func (m *folder) add(o remote.Object, rest string) {
 		return
 	}
 	marker, isMarker := strings.CutSuffix(rest, "/")
-	if err := filecache.CheckName(marker); err != nil && m.err == nil {
+	if err := CheckName(marker); err != nil && m.err == nil {
 		m.err = fmt.Errorf("object %q: %w", o.Name, err)
 	}
 	if isMarker {

@@ -1,6 +1,7 @@
-// Package mirror makes the models of a remote repository path usable on this machine: it lists the
-// path, identifies each model by the names and tags of its objects, and fetches what a load needs
-// into the cache. While a path cannot be listed, what it had last stays.
+// Package mirror makes the models of remote repository paths usable on this machine. A Mirror lists a
+// path, identifies each model by the names and tags of its objects, and fetches what a load needs: a
+// Downloader brings it into the Cache, a folder that several processes share. While a path cannot be
+// listed, what it had last stays.
 package mirror
 
 import (
@@ -13,15 +14,13 @@ import (
 	"time"
 
 	"triton/server/store"
-	"triton/server/store/download"
-	"triton/server/store/filecache"
 	"triton/server/store/remote"
 )
 
 // Options configure a Mirror.
 type Options struct {
-	Cache    *filecache.Cache
-	Download *download.Downloader
+	Cache    *Cache
+	Download *Downloader
 	Log      *slog.Logger
 	// KeepLast makes a path that cannot be listed look unchanged, once it has been listed: polls
 	// go on with the other paths. Else its models are errors, which clients that load them see.

@@ -20,8 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/server/store"
-	"triton/server/store/download"
-	"triton/server/store/filecache"
 	"triton/server/store/mirror"
 	"triton/server/store/remote"
 	"triton/server/store/remote/remotetest"
@@ -61,9 +59,9 @@ func newKit(t *testing.T, dir string, o mirror.Options, files map[string]string)
 		k.source.Put(name, text)
 	}
 	o.Log = slog.New(slog.NewTextHandler(k.log, nil))
-	c, err := filecache.Open(filecache.Options{Dir: dir, Log: o.Log})
+	c, err := mirror.OpenCache(mirror.CacheOptions{Dir: dir, Log: o.Log})
 	require.NoError(t, err)
-	o.Cache, o.Download = c, download.New(download.Options{FirstPause: time.Millisecond, MaxPause: time.Millisecond})
+	o.Cache, o.Download = c, mirror.NewDownloader(mirror.DownloadOptions{FirstPause: time.Millisecond, MaxPause: time.Millisecond})
 	k.Mirror = mirror.New(k.source, o)
 	t.Cleanup(func() {
 		require.NoError(t, k.Close())

@@ -1,6 +1,10 @@
 package remote
 
-import "errors"
+import (
+	"errors"
+
+	"triton/server/store/remote/unpack"
+)
 
 // Errors of sources. A call that failed with one of these is not repeated.
 var (
@@ -12,5 +16,7 @@ var (
 	ErrChanged = errors.New("the content was changed since it was listed")
 	// ErrRefused: the content is broken or hostile, has another checksum than announced, or its
 	// signature does not verify.
-	ErrRefused = errors.New("refused")
+	ErrRefused = unpack.ErrRefused
+	// ErrContent: the content has another size or digest than announced.
+	ErrContent = errors.New("wrong content")
 )

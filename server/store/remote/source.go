@@ -1,6 +1,7 @@
-// Package remote is the contract between repository paths on other machines and the store that
-// serves their models: a Source lists objects and reads ranges of them, and Schemes opens the
-// Source of a path. It knows no protocol and keeps nothing; the sources are the packages below it.
+// Package remote reads repository paths on other machines: a Source lists objects and reads ranges of
+// them, and Schemes opens the Source of a path. There is one for each protocol: S3, Google Cloud
+// Storage, Azure, archives on web servers, and container registries. It keeps nothing; package mirror
+// does.
 package remote
 
 import (
@@ -71,7 +72,3 @@ type File struct {
 	Digest string // SHA-256, lower-case hex
 	Free   func()
 }
-
-// Opener opens the source of a path that begins with its scheme. It makes no request, or as few as
-// it must: a store that cannot be reached shows in List.
-type Opener func(path string, env Env) (Source, error)

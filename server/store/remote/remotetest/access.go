@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/store/remote"
-	"triton/server/store/remote/signature"
 )
 
 // Secret is the password that tests put into paths and variables. No error may show it.
@@ -49,13 +48,13 @@ func CheckAccess(t *testing.T, b *Bucket, denied string, open func() (remote.Sou
 }
 
 // NewSigner returns a new public key, and what signs with the private one: the result is base64 of DER.
-func NewSigner(t *testing.T) (key *signature.Key, sign func(text []byte) []byte) {
+func NewSigner(t *testing.T) (key *remote.PublicKey, sign func(text []byte) []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	require.NoError(t, err)
-	key, err = signature.ParseKey(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	key, err = remote.ParsePublicKey(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 	require.NoError(t, err)
 	return key, func(text []byte) []byte {
 		sum := sha256.Sum256(text)

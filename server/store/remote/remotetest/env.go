@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/store/download"
-	"triton/server/store/filecache"
 	"triton/server/store/mirror"
 	"triton/server/store/remote"
 )
@@ -19,10 +17,10 @@ import (
 func CacheEnv(t testing.TB, cacheDir string, variables map[string]string) remote.Env {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	c, err := filecache.Open(filecache.Options{Dir: cacheDir, Log: log})
+	c, err := mirror.OpenCache(mirror.CacheOptions{Dir: cacheDir, Log: log})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	d := download.New(download.Options{PartSize: 256 << 10, Silence: 300 * time.Millisecond, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond})
+	d := mirror.NewDownloader(mirror.DownloadOptions{PartSize: 256 << 10, Silence: 300 * time.Millisecond, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond})
 	return remote.Env{
 		Getenv: func(name string) string { return variables[name] }, Log: log,
 		Fetch: mirror.Fetcher(c, d), Make: mirror.Maker(c),

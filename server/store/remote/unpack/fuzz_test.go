@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/store/remote"
 	"triton/server/store/remote/unpack"
 )
 
@@ -43,12 +42,12 @@ func FuzzArchive(f *testing.F) {
 		}
 		require.LessOrEqual(t, size, int(small.Bytes)+(256<<10))
 		if err != nil {
-			require.ErrorIs(t, err, remote.ErrRefused)
+			require.ErrorIs(t, err, unpack.ErrRefused)
 			return
 		}
 		files, err := tree.Files()
 		if err != nil {
-			require.ErrorIs(t, err, remote.ErrRefused)
+			require.ErrorIs(t, err, unpack.ErrRefused)
 			return
 		}
 		require.LessOrEqual(t, len(files), small.Entries)

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"triton/server/store/remote"
 )
 
 // Archive reads an archive: tar, plain or compressed by gzip or zstd, or zip.
@@ -75,7 +73,7 @@ func (t *Tree) tar(ctx context.Context, f io.Reader, image bool) error {
 			_, err = io.Copy(io.Discard, whole) // the end has the checksum of the compression
 			return broken(err)
 		case errors.Is(err, tar.ErrHeader) && first:
-			return fmt.Errorf("%w: it is no archive (tar, tar.gz, tar.zst or zip)", remote.ErrRefused)
+			return fmt.Errorf("%w: it is no archive (tar, tar.gz, tar.zst or zip)", ErrRefused)
 		case err != nil:
 			return broken(err)
 		}

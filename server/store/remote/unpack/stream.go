@@ -10,8 +10,6 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-
-	"triton/server/store/remote"
 )
 
 var (
@@ -81,8 +79,8 @@ func (c *content) Read(p []byte) (int, error) {
 
 // broken marks an error of a reader as one of the archive.
 func broken(err error) error {
-	if err == nil || errors.Is(err, remote.ErrRefused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, ErrRefused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("%w: it is broken: %w", remote.ErrRefused, err)
+	return fmt.Errorf("%w: it is broken: %w", ErrRefused, err)
 }

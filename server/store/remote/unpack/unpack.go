@@ -1,20 +1,21 @@
 // Package unpack reads archives from the network: tar, plain or compressed by gzip or zstd, zip,
 // and the layers of container images. It takes every archive for hostile. It writes no files: the
 // caller keeps the content of each, and no name from an archive ever becomes a path here. What an
-// archive may cost is bounded while it is read. Errors about an archive that is broken, hostile or
-// too large wrap remote.ErrRefused.
+// archive may cost is bounded while it is read.
 package unpack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-
-	"triton/server/store/remote"
 )
+
+// ErrRefused is wrapped by the errors about archives that are broken, hostile or too large.
+var ErrRefused = errors.New("refused")
 
 // Limits bound what an archive, or all layers of an image, may contain.
 type Limits struct {
@@ -98,9 +99,9 @@ func (c *counter) add(name string, limits Limits) error {
 	c.names += int64(len(name))
 	switch most := int64(limits.Entries) * nameBytes; {
 	case c.entries > limits.Entries:
-		return fmt.Errorf("%w: it has more than %d entries, the limit", remote.ErrRefused, limits.Entries)
+		return fmt.Errorf("%w: it has more than %d entries, the limit", ErrRefused, limits.Entries)
 	case c.names > most:
-		return fmt.Errorf("%w: the names of its entries have more than %d bytes, the limit", remote.ErrRefused, most)
+		return fmt.Errorf("%w: the names of its entries have more than %d bytes, the limit", ErrRefused, most)
 	}
 	return nil
 }
@@ -157,7 +158,7 @@ func (l *lister) add(f File) error {
 
 // refuse returns an error about an entry.
 func refuse(name, format string, args ...any) error {
-	return fmt.Errorf("%w: entry %q %s", remote.ErrRefused, shorten(name), fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: entry %q %s", ErrRefused, shorten(name), fmt.Sprintf(format, args...))
 }
 
 func shorten(name string) string {
@@ -168,5 +169,5 @@ func shorten(name string) string {
 }
 
 func (t *Tree) tooLarge() error {
-	return fmt.Errorf("%w: unpacked it has more than %d bytes, the limit", remote.ErrRefused, t.limits.Bytes)
+	return fmt.Errorf("%w: unpacked it has more than %d bytes, the limit", ErrRefused, t.limits.Bytes)
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
-	"triton/server/store/remote"
 	"triton/server/store/remote/unpack"
 )
 
@@ -233,7 +232,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := unpacked(t, "", test.archive)
-			require.ErrorIs(t, err, remote.ErrRefused)
+			require.ErrorIs(t, err, unpack.ErrRefused)
 			require.ErrorContains(t, err, test.reason)
 		})
 	}
@@ -331,5 +330,5 @@ func TestCancelled(t *testing.T) {
 	require.NoError(t, err)
 	err = tree.Archive(ctx, saved(t, tarred(t, entry{name: "x", text: strings.Repeat("x", 1<<20)})))
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, remote.ErrRefused)
+	require.NotErrorIs(t, err, unpack.ErrRefused)
 }
