@@ -22,12 +22,12 @@ import (
 	"triton/server/connlimit"
 	"triton/server/fleet"
 	"triton/server/infer"
-	"triton/server/loadphase"
 	"triton/server/memory"
 	"triton/server/model"
 	"triton/server/repository"
 	"triton/server/repository/agents"
 	"triton/server/shm"
+	"triton/server/stats"
 	"triton/server/trace"
 	"triton/server/traffic"
 )
@@ -56,7 +56,7 @@ type Server struct {
 	// registry holds the metrics, regions the shared memory of clients.
 	registry     *prometheus.Registry
 	modelMetrics *metric.Registry // that models define
-	phases       *loadphase.Recorder
+	phases       *stats.LoadRecorder
 	regions      *shm.Manager
 	connections  *connlimit.Limit // of all ports; set when they open
 	reserved     reservations     // set while the models load
@@ -115,7 +115,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		requests: requests,
 		opts:     o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
-		registry: prometheus.NewRegistry(), phases: loadphase.New(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA, MaxSystem: maxRegions()}),
+		registry: prometheus.NewRegistry(), phases: stats.NewLoadRecorder(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA, MaxSystem: maxRegions()}),
 	}
 	s.modelMetrics = metric.New(s.kindTaken)
 	s.exitTimeout.Store(int64(o.ExitTimeout))

@@ -22,8 +22,6 @@ import (
 	"triton/server/cache"
 	"triton/server/hostpolicy"
 	"triton/server/infer"
-	"triton/server/loadphase"
-	"triton/server/model/fingerprint"
 	"triton/server/ratelimit"
 	"triton/server/repository/agents"
 	"triton/server/scheduler"
@@ -70,7 +68,7 @@ type Options struct {
 	Controller infer.Controller
 	Metrics    *metric.Registry
 	// Phases records how long the phases of loads take; nil: nothing does.
-	Phases *loadphase.Recorder
+	Phases *stats.LoadRecorder
 	// Isolation runs the models of backends in child processes; nil: this program cannot.
 	// Isolate does so for all models whose configuration does not say; a backend with
 	// processes of its own stays as it is.
@@ -109,7 +107,7 @@ type Source struct {
 	// Models finds the models that this one calls.
 	Models infer.Submitter
 	// Times are those of the phases before the builder's.
-	Times loadphase.Times
+	Times stats.LoadTimes
 }
 
 // Builder makes versions.
@@ -127,7 +125,7 @@ func NewBuilder(o Options) *Builder {
 func (b *Builder) Load(ctx context.Context, s Source) (*LoadedVersion, error) {
 	return b.build(s, func(v *LoadedVersion) error {
 		if b.opts.Cache != nil {
-			v.fingerprint = fingerprint.Observe(fingerprint.Files{
+			v.fingerprint = observeFiles(fingerprintFiles{
 				Dir: s.Folder.Dir, Version: s.Version, ConfigEntry: s.ConfigEntry, Fixed: s.Folder.Fixed,
 				Libraries: s.Config.GetModelOperations().GetOpLibraryFilename(),
 			})

@@ -6,10 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"triton/server/admission"
 	"triton/server/backend"
 	"triton/server/instance"
-	"triton/server/lengthbucket"
 	"triton/server/scheduler"
 	"triton/server/scheduler/dynamic"
 	"triton/server/scheduler/sequence"
@@ -54,10 +52,10 @@ func (b *Builder) buildChain(ctx context.Context, v *LoadedVersion, m backend.Mo
 	})
 	v.runner = v.group
 	if v.estimate != nil {
-		v.runner = admission.New(v.runner, v.estimate, v.queue, v.stats)
+		v.runner = newAdmission(v.runner, v.estimate, v.queue, v.stats)
 	}
 	if l := v.extensions.Lengths; l != nil {
-		v.runner = lengthbucket.New(v.runner, l, v.config.GetMaxBatchSize() > 0, v.pool)
+		v.runner = newLengthRunner(v.runner, l, v.config.GetMaxBatchSize() > 0, v.pool)
 	}
 	if err := v.group.Start(ctx); err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"triton/server/loadphase"
+	"triton/server/stats"
 )
 
 // FinishSequences refuses new sequences. The channel is closed when the open ones are
@@ -30,9 +30,9 @@ func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err
 	if v.closed.Load() {
 		return true, nil
 	}
-	var times loadphase.Times
+	var times stats.LoadTimes
 	begin := time.Now()
-	times[loadphase.Drain] = begin.Sub(time.Unix(0, v.retiredAt.Load()))
+	times[stats.PhaseDrain] = begin.Sub(time.Unix(0, v.retiredAt.Load()))
 	if closed, err = b.closeRunning(ctx, v, last); !closed {
 		return false, err
 	}
@@ -40,7 +40,7 @@ func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err
 		return true, err
 	}
 	v.folder.Release()
-	times.Add(loadphase.Close, begin)
+	times.Add(stats.PhaseClose, begin)
 	b.opts.Phases.Record(v.namespace, v.model, &times)
 	b.opts.Log.Debug(fmt.Sprintf("closed '%s' version %d: %s", v.label, v.number, &times))
 	if !v.replaced.Load() {

@@ -13,7 +13,6 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/backend"
-	"triton/server/loadphase"
 	"triton/server/stats"
 	"triton/server/validation"
 )
@@ -70,7 +69,7 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) (err err
 	if err != nil {
 		return err
 	}
-	v.times.Add(loadphase.Configure, begin)
+	v.times.Add(stats.PhaseConfigure, begin)
 	defer v.addCreate(time.Now())
 	m, err := chosen.Load(ctx, spec)
 	if err != nil {
@@ -106,8 +105,8 @@ func (b *Builder) replaceInstances(ctx context.Context, v, old *LoadedVersion, s
 // addCreate adds the time since begin to the creation, except for that of the warm-up.
 func (v *LoadedVersion) addCreate(begin time.Time) {
 	warmUp := time.Duration(v.warmUpTime.Load())
-	v.times[loadphase.WarmUp] += warmUp
-	v.times[loadphase.Create] += max(time.Since(begin)-warmUp, 0)
+	v.times[stats.PhaseWarmUp] += warmUp
+	v.times[stats.PhaseCreate] += max(time.Since(begin)-warmUp, 0)
 }
 
 // backendSettings returns the --backend-config pairs that apply to a backend.

@@ -8,7 +8,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/server/ensemble"
-	"triton/server/model/fingerprint"
 	"triton/server/stats"
 	"triton/server/validation"
 )
@@ -29,7 +28,7 @@ func (b *Builder) loadEnsemble(v *LoadedVersion, s Source, old *LoadedVersion) e
 	}
 	steps := config.GetEnsembleScheduling().GetStep()
 	var configs []*inferencepb.ModelConfig
-	fingerprints := make([]*fingerprint.Fingerprint, len(v.composing))
+	fingerprints := make([]*fingerprint, len(v.composing))
 	for i, p := range v.composing {
 		configs, fingerprints[i] = append(configs, p.config), p.fingerprint
 		v.inheritLabels(steps[i], p)
@@ -37,7 +36,7 @@ func (b *Builder) loadEnsemble(v *LoadedVersion, s Source, old *LoadedVersion) e
 	}
 	config.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{Decoupled: modelconfig.Decoupled(configs)}
 	v.config = config.ModelConfig
-	v.fingerprint = fingerprint.Ensemble(fingerprints)
+	v.fingerprint = ensembleFingerprint(fingerprints)
 	v.fingerprint.Complete(v.model, v.versionText, v.config)
 	v.check, v.metadata = validation.New(v.config), Describe(v.config, v.versionText)
 	if n := v.config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {

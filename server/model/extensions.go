@@ -7,7 +7,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
-	"triton/server/admission"
 	"triton/server/scheduler"
 	"triton/server/scheduler/adaptive"
 	"triton/server/scheduler/dynamic"
@@ -27,7 +26,7 @@ func (v *LoadedVersion) setObservers(p scheduler.Policy, q *scheduler.Queue, ins
 		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
 	}
 	if v.extensions.Admission {
-		v.queue, v.estimate = q, admission.NewEstimate(instances, largestBatch(v.config))
+		v.queue, v.estimate = q, newFinishEstimate(instances, largestBatch(v.config))
 		all = append(all, v.estimate)
 	}
 	if len(all) > 0 {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
-	"triton/server/admission"
 	"triton/server/backend"
 	"triton/server/backend/plugin"
 	"triton/server/infer"
@@ -16,7 +15,6 @@ import (
 	"triton/server/ratelimit"
 	"triton/server/scheduler"
 	"triton/server/scheduler/sequence"
-	"triton/server/warmup"
 )
 
 // running is what serves the requests of a version: the runner chain down to the instances. Versions
@@ -31,10 +29,10 @@ type running struct {
 	// observer observes the batches; nil: nothing does. estimate is what admission control
 	// has learned from them; nil without admission control.
 	observer scheduler.Observer
-	estimate *admission.Estimate
-	queue    admission.Queue
+	estimate *finishEstimate
+	queue    aheadCounter
 	gate     *ratelimit.Gate  // nil without a rate limiter
-	samples  *warmup.Plan     // requests that new instances run first; nil: none
+	samples  *warmUpPlan      // requests that new instances run first; nil: none
 	strategy *plugin.Strategy // custom batching functions; nil: none
 	// sequences is the scheduler of a model with sequence batching, else nil.
 	sequences *sequence.Source

@@ -8,8 +8,6 @@ import (
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/tensor"
 	"triton/server/infer"
-	"triton/server/loadphase"
-	"triton/server/model/fingerprint"
 	"triton/server/stats"
 	"triton/server/store"
 	"triton/server/validation"
@@ -27,7 +25,7 @@ type LoadedVersion struct {
 	dir    string // the version's folder in folder.Dir
 	folder *store.Folder
 	// fingerprint is nil without a response cache.
-	fingerprint *fingerprint.Fingerprint
+	fingerprint *fingerprint
 	composing   []*LoadedVersion // of an ensemble: the versions that its steps used when it was loaded
 	steps       *stepModels      // of an ensemble: finds the models of its steps
 
@@ -43,7 +41,7 @@ type LoadedVersion struct {
 	resizing resizing
 	// loadSeconds is how long the load took.
 	loadSeconds float64
-	times       loadphase.Times // of the load
+	times       stats.LoadTimes // of the load
 	// retiredAt is when the version was taken out of service, in Unix nanoseconds.
 	retiredAt atomic.Int64
 	// callsModels reports whether the backend's model calls other models. Versions that share the

@@ -7,12 +7,11 @@ import (
 
 	"triton/server/backend"
 	"triton/server/infer"
-	"triton/server/warmup"
 )
 
 // samples reads the requests that each new instance of a version runs first; nil: none.
-func (b *Builder) samples(v *LoadedVersion) (*warmup.Plan, error) {
-	return warmup.Read(warmup.Options{
+func (b *Builder) samples(v *LoadedVersion) (*warmUpPlan, error) {
+	return readWarmUp(warmUpOptions{
 		Config: v.extensions.RequestConfig(v.config), Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log,
 		Check: func(r *infer.Request) error {
 			r.ModelName, r.ModelVersion, r.Pool = v.model, v.versionText, v.pool
@@ -23,7 +22,7 @@ func (b *Builder) samples(v *LoadedVersion) (*warmup.Plan, error) {
 
 // warmUp returns a function that runs a plan on a new instance, also on one that replaces a
 // broken instance, under one grant of the rate limiter.
-func (v *LoadedVersion) warmUp(p *warmup.Plan) func(context.Context, int, backend.Placement, func([]*infer.Request)) error {
+func (v *LoadedVersion) warmUp(p *warmUpPlan) func(context.Context, int, backend.Placement, func([]*infer.Request)) error {
 	if p == nil {
 		return nil
 	}

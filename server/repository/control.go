@@ -11,7 +11,6 @@ import (
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
 	"triton/server/store"
-	"triton/server/validation"
 )
 
 var (
@@ -26,7 +25,7 @@ var (
 // when the client disconnects; it ends early only with the server.
 func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions) error {
 	return r.control(func() error {
-		if err := validation.ModelName(name); err != nil {
+		if err := infer.CheckModelName(name); err != nil {
 			return err
 		}
 		return r.admitLoad(ctx, store.ID{Name: name}, o, func() error { return r.loadFor(ctx, desired.ByClient, store.ID{Name: name}, o, nil) })

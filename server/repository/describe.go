@@ -10,7 +10,6 @@ import (
 	"triton/server/infer"
 	"triton/server/model"
 	"triton/server/repository/layout"
-	"triton/server/validation"
 )
 
 // description answers for a model that is not loaded.
@@ -47,7 +46,7 @@ func (r *Repository) Describe(ctx context.Context, name, number string, cause er
 	}
 	d := &description{version: versions[len(versions)-1], config: r.builder.Preview(c.Config, c.Folder.Dir)}
 	if number != "" {
-		n, err := validation.Version(number)
+		n, err := infer.ParseVersion(number)
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +102,6 @@ func (r *Repository) loadable(name, number string) bool {
 	if number == "" {
 		return len(c.Versions) > 0
 	}
-	n, err := validation.Version(number)
+	n, err := infer.ParseVersion(number)
 	return err == nil && slices.ContainsFunc(c.Versions, func(v layout.Version) bool { return v.Number == n })
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"triton/server/backend"
-	"triton/server/loadphase"
 	"triton/server/model"
 	"triton/server/repository/actual"
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
+	"triton/server/stats"
 	"triton/server/store"
 )
 
@@ -21,7 +21,7 @@ type job struct {
 	plan.Change
 	old     *model.LoadedVersion // serves until the load ends; nil: no version serves
 	folder  *store.Folder        // the fetched files, until the load ends
-	times   loadphase.Times      // before the load
+	times   stats.LoadTimes      // before the load
 	version *model.LoadedVersion // the result
 	err     error
 }
@@ -68,8 +68,8 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 		r.actual.Change(c.ID(), func(m *actual.Model) { retired = publish(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.ID()))
 	}
-	var times loadphase.Times
-	times.Add(loadphase.Swap, begin)
+	var times stats.LoadTimes
+	times.Add(stats.PhaseSwap, begin)
 	r.opts.Phases.Record(c.ID().Namespace, c.ID().Name, &times)
 	var closed []<-chan struct{}
 	for _, v := range retired {

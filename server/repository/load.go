@@ -9,11 +9,11 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
-	"triton/server/loadphase"
 	"triton/server/model"
 	"triton/server/repository/actual"
 	"triton/server/repository/layout"
 	"triton/server/repository/plan"
+	"triton/server/stats"
 	"triton/server/store"
 )
 
@@ -155,7 +155,7 @@ func (r *Repository) fetch(ctx context.Context, c *layout.Content, j *job) (err 
 	defer r.progress.begin(c.ID(), j.Number)()
 	begin := time.Now()
 	j.folder, err = c.Fetch(ctx, r.reader.Store, j.Name)
-	j.times.Add(loadphase.Fetch, begin)
+	j.times.Add(stats.PhaseFetch, begin)
 	if err != nil {
 		r.opts.Log.Error(fmt.Sprintf("failed to load '%s' version %d: %s", c.ID(), j.Number, reasonOf(err)))
 	}

@@ -15,7 +15,6 @@ import (
 	"triton/server/infer"
 	"triton/server/traffic/canary"
 	"triton/server/traffic/shadow"
-	"triton/server/validation"
 )
 
 // maxNames bounds the number of names with rules.
@@ -60,7 +59,7 @@ func (s *Service) known(model string) bool {
 }
 
 func (s *Service) set(model string, document []byte, generation *uint64) error {
-	if err := validation.ModelName(model); err != nil {
+	if err := infer.CheckModelName(model); err != nil {
 		return err
 	}
 	rules, err := routing.Read(model, document)

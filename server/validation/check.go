@@ -1,6 +1,6 @@
-// Package validation checks requests in Triton's order and with its error texts: the tensors
-// against the signature of a model, and the names and versions of models. It neither finds nor
-// runs models.
+// Package validation checks the tensors of requests against the signature of a model, in Triton's order
+// and with its error texts. What it reads comes from clients: no count, shape or length of theirs is
+// believed. It runs no models.
 package validation
 
 import (

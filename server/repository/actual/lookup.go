@@ -3,7 +3,6 @@ package actual
 import (
 	"triton/pkg/status"
 	"triton/server/infer"
-	"triton/server/validation"
 )
 
 // Acquire finds a ready version and takes a reference to it. An empty number stands for the
@@ -37,7 +36,7 @@ func (s *State) Acquire(name, number string) (infer.Model, error) {
 // seconds; false without an error for an unknown model.
 func (s *State) Ready(name, number string) (bool, error) {
 	if number != "" {
-		if _, err := validation.Version(number); err != nil {
+		if _, err := infer.ParseVersion(number); err != nil {
 			return false, err
 		}
 	}
@@ -97,7 +96,7 @@ func (m *Model) find(name, number string) (*Version, error) {
 		}
 		return m.Version(m.newest.Number()), nil
 	}
-	n, err := validation.Version(number)
+	n, err := infer.ParseVersion(number)
 	if err != nil {
 		return nil, err
 	}

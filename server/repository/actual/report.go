@@ -3,9 +3,9 @@ package actual
 import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/server/infer"
 	"triton/server/stats"
 	"triton/server/store"
-	"triton/server/validation"
 )
 
 // Status is the status of one version, or of a model without versions.
@@ -73,7 +73,7 @@ func (s *Snapshot) all(good func(*Version) bool) bool {
 func (s *State) Statistics(name, number string) (*inferencepb.ModelStatisticsResponse, error) {
 	want := int64(-1)
 	if number != "" {
-		n, err := validation.Version(number)
+		n, err := infer.ParseVersion(number)
 		if err != nil {
 			return nil, err
 		}

@@ -5,8 +5,8 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
-	"triton/server/loadphase"
 	"triton/server/repository/agents"
+	"triton/server/stats"
 	"triton/server/store"
 )
 
@@ -33,7 +33,7 @@ type Content struct {
 	Ignored []string
 
 	// Times are how long the store was listed, and the model read.
-	Times loadphase.Times
+	Times stats.LoadTimes
 
 	// Agents are the repository agents of this load; nil: the model has none. They end with Folder.
 	Agents *agents.Chain

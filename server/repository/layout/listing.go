@@ -8,7 +8,7 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/server/infer"
-	"triton/server/loadphase"
+	"triton/server/stats"
 	"triton/server/store"
 )
 
@@ -187,8 +187,8 @@ func (l *Listing) Content(ctx context.Context, m *store.Model, override *string)
 		return nil, err
 	}
 	got.complete, got.content.ComposingModels = true, l.composingModels(got.content)
-	got.content.Times[loadphase.List] = l.took
-	got.content.Times.Add(loadphase.Configure, begin)
+	got.content.Times[stats.PhaseList] = l.took
+	got.content.Times.Add(stats.PhaseConfigure, begin)
 	return got.content, nil
 }
 

@@ -1,4 +1,4 @@
-package admission_test
+package model
 
 import (
 	"testing"
@@ -7,22 +7,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/invariant"
-	"triton/server/admission"
 	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/scheduler/simulate"
 )
 
 // busyEstimate knows its costs and has all its instances busy.
-func busyEstimate() *admission.Estimate {
-	e := learned(4, 32, simulate.Linear(ms, 50*time.Microsecond))
+func busyEstimate() *finishEstimate {
+	e := learnedEstimate(4, 32, simulate.Linear(ms, 50*time.Microsecond))
 	for slot := range 4 {
 		e.Started(slot, &infer.Batch{Rows: 32}, 0)
 	}
 	return e
 }
 
-func TestAllocations(t *testing.T) {
+func TestAdmissionAllocations(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("not with the race detector")
 	}
@@ -31,7 +30,7 @@ func TestAllocations(t *testing.T) {
 }
 
 // What admission adds to a request that has a deadline, and to a batch.
-func BenchmarkCheck(b *testing.B) {
+func BenchmarkAdmission(b *testing.B) {
 	e, r := busyEstimate(), infer.NewUnpooled()
 	b.Run("request", func(b *testing.B) {
 		b.ReportAllocs()

@@ -1,37 +1,37 @@
-package admission
+package model
 
 import (
 	"math"
 	"time"
 )
 
-// cost is a linear fit of recent execution times: a time for each batch and one for each
+// batchCost is a linear fit of recent execution times: a time for each batch and one for each
 // row.
-type cost struct {
+type batchCost struct {
 	executions float64 // executions in total
 	// Weighted sums over executions; older ones count less.
 	w, x, y, xx, xy, yy float64
 }
 
 const (
-	decay         = 0.98 // weight of an execution relative to the next one
+	costDecay     = 0.98 // weight of an execution relative to the next one
 	minExecutions = 8    // executions before an estimate is made
 	// ^minVariance is the variance of the rows, in squares of their mean, above which the
 	// slope of the line means something.
 	minVariance = 0.01
 )
 
-func (c *cost) add(rows int, took time.Duration) {
+func (c *batchCost) add(rows int, took time.Duration) {
 	x, y := float64(rows), float64(took)
 	c.executions++
-	c.w = decay*c.w + 1
-	c.x, c.y = decay*c.x+x, decay*c.y+y
-	c.xx, c.xy, c.yy = decay*c.xx+x*x, decay*c.xy+x*y, decay*c.yy+y*y
+	c.w = costDecay*c.w + 1
+	c.x, c.y = costDecay*c.x+x, costDecay*c.y+y
+	c.xx, c.xy, c.yy = costDecay*c.xx+x*x, costDecay*c.xy+x*y, costDecay*c.yy+y*y
 }
 
 // fit returns the time of a batch and of each of its rows. It reports false when all
 // batches were of about the same size, so that the two cannot be separated.
-func (c *cost) fit() (batch, row float64, ok bool) {
+func (c *batchCost) fit() (batch, row float64, ok bool) {
 	x, y := c.x/c.w, c.y/c.w
 	vx := c.xx/c.w - x*x
 	if vx < minVariance*x*x {
@@ -50,7 +50,7 @@ func (c *cost) fit() (batch, row float64, ok bool) {
 
 // duration estimates the time of a batch of that many rows. When all batches had about the
 // same size, a larger batch is assumed to take as long, a smaller one its share.
-func (c *cost) duration(rows float64) time.Duration {
+func (c *batchCost) duration(rows float64) time.Duration {
 	if batch, row, ok := c.fit(); ok {
 		return time.Duration(batch + row*rows)
 	}
@@ -58,10 +58,10 @@ func (c *cost) duration(rows float64) time.Duration {
 }
 
 // meanRows returns the recent mean of the rows of batches.
-func (c *cost) meanRows() float64 { return c.x / c.w }
+func (c *batchCost) meanRows() float64 { return c.x / c.w }
 
 // deviation returns the standard deviation of the times from the line.
-func (c *cost) deviation() time.Duration {
+func (c *batchCost) deviation() time.Duration {
 	batch, row, ok := c.fit()
 	if !ok {
 		batch, row = c.y/c.w, 0

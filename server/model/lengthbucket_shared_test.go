@@ -1,4 +1,4 @@
-package lengthbucket
+package model
 
 import (
 	"context"
@@ -39,8 +39,8 @@ func TestOutputThatTheClientTakesAway(t *testing.T) {
 	t.Parallel()
 	mem := make([]byte, 2*4096*4)
 	pool := tensor.NewPool()
-	r, _ := request(pool, 2, 4000, 1, 1<<20)
-	_, err := New(&direct{mem: mem}, plan(4096), true, pool).Infer(t.Context(), r)
+	r, _ := lengthRequest(pool, 2, 4000, 1, 1<<20)
+	_, err := newLengthRunner(&direct{mem: mem}, lengthPlan(4096), true, pool).Infer(t.Context(), r)
 	require.EqualError(t, err, "region 'r' is lost")
 	r.Release()
 	require.Zero(t, pool.Outstanding())

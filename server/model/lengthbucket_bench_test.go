@@ -1,4 +1,4 @@
-package lengthbucket
+package model
 
 import (
 	"context"
@@ -25,8 +25,8 @@ func (reply) Infer(ctx context.Context, r *infer.Request) (*infer.Response, erro
 	return r.Wait(ctx)
 }
 
-// cycle is one padded request, with its mask made and its output trimmed.
-func cycle(ctx context.Context, b *Runner, pool *tensor.Pool, length int) {
+// padAndTrim is one padded request, with its mask made and its output trimmed.
+func padAndTrim(ctx context.Context, b *lengthRunner, pool *tensor.Pool, length int) {
 	r := infer.NewRequest()
 	r.Batch = 1
 	in := r.AddInput()
@@ -40,13 +40,13 @@ func cycle(ctx context.Context, b *Runner, pool *tensor.Pool, length int) {
 	r.Release()
 }
 
-func TestAllocations(t *testing.T) {
+func TestLengthAllocations(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("the race detector makes sync.Pool forget on purpose")
 	}
 	pool := tensor.NewPool()
-	b := New(reply{}, plan(64, 128), true, pool)
-	require.Less(t, testing.AllocsPerRun(1000, func() { cycle(t.Context(), b, pool, 100) }), 0.5)
+	b := newLengthRunner(reply{}, lengthPlan(64, 128), true, pool)
+	require.Less(t, testing.AllocsPerRun(1000, func() { padAndTrim(t.Context(), b, pool, 100) }), 0.5)
 	require.Zero(t, pool.Outstanding())
 }
 
@@ -54,10 +54,10 @@ func BenchmarkPad(b *testing.B) {
 	pool := tensor.NewPool()
 	for name, length := range map[string]int{"none": 128, "28 of 128": 100} {
 		b.Run(name, func(b *testing.B) {
-			runner := New(reply{}, plan(64, 128), true, pool)
+			runner := newLengthRunner(reply{}, lengthPlan(64, 128), true, pool)
 			b.ReportAllocs()
 			for b.Loop() {
-				cycle(b.Context(), runner, pool, length)
+				padAndTrim(b.Context(), runner, pool, length)
 			}
 		})
 	}

@@ -1,8 +1,8 @@
-// Package warmup runs the samples of a configuration's model_warmup on new instances, so
-// that work that a backend defers to its first request is done before clients send one.
-// Samples are requests like any others, but of their responses only the errors count: they
-// fail the load.
-package warmup
+// The samples of a configuration's model_warmup run on new instances, so that work that a backend defers
+// to its first request is done before clients send one. Samples are requests like any others, but of
+// their responses only the errors count: they fail the load.
+
+package model
 
 import (
 	"log/slog"
@@ -15,8 +15,8 @@ import (
 	"triton/server/infer"
 )
 
-// Options describe the model version to warm up.
-type Options struct {
+// warmUpOptions describe the model version to warm up.
+type warmUpOptions struct {
 	Config *inferencepb.ModelConfig
 	Dir    string // of the model
 	Pool   *tensor.Pool
@@ -25,20 +25,20 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Plan holds the samples of one model version. All instances may run it at once.
-type Plan struct {
-	opts    Options
-	samples []sample
+// warmUpPlan holds the samples of one model version. All instances may run it at once.
+type warmUpPlan struct {
+	opts    warmUpOptions
+	samples []warmUpSample
 }
 
-// sample is one batch.
-type sample struct {
+// warmUpSample is one batch.
+type warmUpSample struct {
 	name        string
 	rows, count int
-	inputs      []input
+	inputs      []warmUpInput
 }
 
-type input struct {
+type warmUpInput struct {
 	name     string
 	dataType tensor.DataType
 	shape    tensor.Shape
@@ -46,18 +46,18 @@ type input struct {
 	extra    bool // added by the scheduler: a control or a state
 }
 
-// Read makes all samples except those with batch size 0. The plan is nil when there are
+// readWarmUp makes all samples except those with batch size 0. The plan is nil when there are
 // none. The errors are Triton's and fail the load.
-func Read(o Options) (*Plan, error) {
+func readWarmUp(o warmUpOptions) (*warmUpPlan, error) {
 	if err := modelconfig.FirstError(modelconfig.ValidateWarmup(modelconfig.New("", o.Config), o.Dir)); err != nil {
 		return nil, err
 	}
-	p := &Plan{opts: o}
+	p := &warmUpPlan{opts: o}
 	for _, w := range o.Config.GetModelWarmup() {
 		if w.GetBatchSize() == 0 {
 			continue
 		}
-		p.samples = append(p.samples, sample{name: w.GetName(), rows: int(w.GetBatchSize()), count: max(int(w.GetCount()), 1)})
+		p.samples = append(p.samples, warmUpSample{name: w.GetName(), rows: int(w.GetBatchSize()), count: max(int(w.GetCount()), 1)})
 		if err := p.read(&p.samples[len(p.samples)-1], w); err != nil {
 			p.Close()
 			return nil, err
@@ -69,7 +69,7 @@ func Read(o Options) (*Plan, error) {
 	return p, nil
 }
 
-func (p *Plan) read(s *sample, w *inferencepb.ModelWarmup) error {
+func (p *warmUpPlan) read(s *warmUpSample, w *inferencepb.ModelWarmup) error {
 	for _, name := range slices.Sorted(maps.Keys(w.GetInputs())) {
 		in, err := p.input(name, w.GetInputs()[name])
 		if err != nil {
@@ -86,8 +86,8 @@ func (p *Plan) read(s *sample, w *inferencepb.ModelWarmup) error {
 	return nil
 }
 
-func (p *Plan) input(name string, from *inferencepb.ModelWarmup_Input) (input, error) {
-	in := input{name: name, dataType: tensor.DataType(from.GetDataType())}
+func (p *warmUpPlan) input(name string, from *inferencepb.ModelWarmup_Input) (warmUpInput, error) {
+	in := warmUpInput{name: name, dataType: tensor.DataType(from.GetDataType())}
 	in.extra = !slices.ContainsFunc(p.opts.Config.GetInput(), func(i *inferencepb.ModelInput) bool { return i.GetName() == name })
 	if p.opts.Config.GetMaxBatchSize() > 0 {
 		in.shape = append(in.shape, 1)
@@ -102,7 +102,7 @@ func (p *Plan) input(name string, from *inferencepb.ModelWarmup_Input) (input, e
 }
 
 // request returns one row of a sample.
-func (p *Plan) request(s *sample) (*infer.Request, error) {
+func (p *warmUpPlan) request(s *warmUpSample) (*infer.Request, error) {
 	r := infer.NewRequest()
 	for i := range s.inputs {
 		if in := &s.inputs[i]; !in.extra {
@@ -127,7 +127,7 @@ func (p *Plan) request(s *sample) (*infer.Request, error) {
 }
 
 // Close releases the data, once no instance runs the plan. A nil plan has none.
-func (p *Plan) Close() {
+func (p *warmUpPlan) Close() {
 	if p == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package lengthbucket
+package model
 
 import "triton/pkg/tensor"
 

@@ -1,4 +1,4 @@
-package lengthbucket
+package model
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (e *echo) Infer(ctx context.Context, r *infer.Request) (*infer.Response, er
 	return r.Wait(ctx)
 }
 
-func plan(buckets ...int64) *extension.Lengths {
+func lengthPlan(buckets ...int64) *extension.Lengths {
 	return &extension.Lengths{
 		Buckets: buckets,
 		Inputs:  []extension.Padded{{Axis: extension.Axis{Name: "IN", DataType: tensor.Int32, Dims: tensor.Shape{-1, -1}}, Fill: []byte{7, 0, 0, 0}}},
@@ -59,8 +59,8 @@ func plan(buckets ...int64) *extension.Lengths {
 	}
 }
 
-// request has rows of length x width numbers, in pieces of some bytes.
-func request(pool *tensor.Pool, rows, length, width, piece int) (*infer.Request, []byte) {
+// lengthRequest has rows of length x width numbers, in pieces of some bytes.
+func lengthRequest(pool *tensor.Pool, rows, length, width, piece int) (*infer.Request, []byte) {
 	r := infer.NewRequest()
 	r.ModelName, r.Batch, r.Pool = "m", rows, pool
 	in := r.AddInput()
@@ -88,8 +88,8 @@ func TestThereAndBack(t *testing.T) {
 		name := fmt.Sprintf("rows %d, length %d, width %d, pieces of %d", rows, length, width, piece)
 		pool := tensor.NewPool()
 		e := &echo{}
-		r, data := request(pool, rows, length, width, piece)
-		resp, err := New(e, plan(4, 8, 20), true, pool).Infer(t.Context(), r)
+		r, data := lengthRequest(pool, rows, length, width, piece)
+		resp, err := newLengthRunner(e, lengthPlan(4, 8, 20), true, pool).Infer(t.Context(), r)
 		require.NoError(t, err, name)
 		bucket := map[bool]int64{true: 4, false: 8}[length <= 4]
 		if length > 8 {
@@ -114,7 +114,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestLengthsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		length int
@@ -127,11 +127,11 @@ func TestRefused(t *testing.T) {
 		"not the same": {3, 4, status.InvalidArg, "[request id: x] inputs 'IN' and 'MASK' of model 'm' must have the same length, got 3 and 4"},
 	} {
 		pool := tensor.NewPool()
-		r, _ := request(pool, 1, c.length, 2, 64)
+		r, _ := lengthRequest(pool, 1, c.length, 2, 64)
 		r.ID = "x"
 		m := r.AddInput()
 		m.Name, m.DataType, m.Shape = "MASK", tensor.Uint8, tensor.Shape{1, int64(c.mask)}
-		_, err := New(&echo{}, plan(4, 8), true, pool).Infer(t.Context(), r)
+		_, err := newLengthRunner(&echo{}, lengthPlan(4, 8), true, pool).Infer(t.Context(), r)
 		require.EqualError(t, err, c.want, name)
 		require.Equal(t, c.code, status.CodeOf(err), name)
 		r.Release()
@@ -143,14 +143,14 @@ func TestRefused(t *testing.T) {
 func TestMaskOfTheClient(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	r, _ := request(pool, 2, 3, 1, 64)
+	r, _ := lengthRequest(pool, 2, 3, 1, 64)
 	m := r.AddInput()
 	m.Name, m.DataType, m.Shape = "MASK", tensor.Uint8, tensor.Shape{2, 3}
 	b := pool.Get(6)
 	copy(b.Bytes(), []byte{1, 0, 1, 0, 0, 1})
 	m.Data = tensor.NewData(b)
 	e := &echo{}
-	resp, err := New(e, plan(4), true, pool).Infer(t.Context(), r)
+	resp, err := newLengthRunner(e, lengthPlan(4), true, pool).Infer(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, []byte{1, 0, 1, 0, 0, 0, 1, 0}, e.masked)
 	resp.Release()
@@ -161,8 +161,8 @@ func TestMaskOfTheClient(t *testing.T) {
 func TestOutputOfAnotherLength(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	r, _ := request(pool, 1, 3, 1, 64)
-	_, err := New(&echo{short: true}, plan(4), true, pool).Infer(t.Context(), r)
+	r, _ := lengthRequest(pool, 1, 3, 1, 64)
+	_, err := newLengthRunner(&echo{short: true}, lengthPlan(4), true, pool).Infer(t.Context(), r)
 	require.EqualError(t, err, "output 'OUT' has shape [1,3,1], but dimension 0 must be 4, the length that the request was padded to")
 	r.Release()
 	require.Zero(t, pool.Outstanding())
@@ -173,8 +173,8 @@ func TestCopies(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]int64{3: 3 * 4, 4: 0} {
 		pool := tensor.NewPool()
-		r, _ := request(pool, 1, length, 1, 64)
-		resp, err := New(&echo{}, plan(4), true, pool).Infer(t.Context(), r)
+		r, _ := lengthRequest(pool, 1, length, 1, 64)
+		resp, err := newLengthRunner(&echo{}, lengthPlan(4), true, pool).Infer(t.Context(), r)
 		require.NoError(t, err)
 		copied, back := pool.Copied()
 		require.Equal(t, want, copied)
@@ -188,12 +188,12 @@ func TestCopies(t *testing.T) {
 func TestTheNextObserver(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	r, _ := request(pool, 1, 3, 1, 64)
+	r, _ := lengthRequest(pool, 1, 3, 1, 64)
 	var trimmed tensor.Shape
 	r.Observer = infertest.ObserverFunc(func(_ *infer.Request, resp *infer.Response, _ bool) {
 		trimmed = resp.Output("OUT").Shape.Clone()
 	})
-	resp, err := New(&echo{}, plan(4), true, pool).Infer(t.Context(), r)
+	resp, err := newLengthRunner(&echo{}, lengthPlan(4), true, pool).Infer(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, tensor.Shape{1, 3, 1}, trimmed)
 	resp.Release()
@@ -204,10 +204,10 @@ func TestTheNextObserver(t *testing.T) {
 func TestNoBatchDimension(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	r, data := request(pool, 1, 3000, 1, 1<<20)
+	r, data := lengthRequest(pool, 1, 3000, 1, 1<<20)
 	r.Batch, r.Inputs[0].Shape[0] = 0, 0
 	e := &echo{}
-	resp, err := New(e, plan(3001), true, pool).Infer(t.Context(), r)
+	resp, err := newLengthRunner(e, lengthPlan(3001), true, pool).Infer(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, tensor.Shape{0, 3001, 1}, e.shape)
 	require.Equal(t, []byte{7, 0, 0, 0}, e.ends)

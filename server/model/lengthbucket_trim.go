@@ -1,4 +1,4 @@
-package lengthbucket
+package model
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ var trimmers = sync.Pool{New: func() any { return &trimmer{} }}
 
 // trimmer is the ResponseObserver that trims the outputs of one request to its length.
 type trimmer struct {
-	runner         *Runner
+	runner         *lengthRunner
 	length, bucket int64
 	next           infer.ResponseObserver
 }
 
 // trimOutputs sets the observer that trims the request's outputs.
-func (b *Runner) trimOutputs(r *infer.Request, length, bucket int64) {
+func (b *lengthRunner) trimOutputs(r *infer.Request, length, bucket int64) {
 	c := trimmers.Get().(*trimmer)
 	*c = trimmer{runner: b, length: length, bucket: bucket, next: r.Observer}
 	r.Observer = c
@@ -51,7 +51,7 @@ func (c *trimmer) Observe(r *infer.Request, resp *infer.Response, final bool) {
 	}
 }
 
-var errInternal = status.New(status.Internal, "internal error while the outputs were trimmed to their length; the server's log has the details")
+var errOutputLength = status.New(status.Internal, "internal error while the outputs were trimmed to their length; the server's log has the details")
 
 // trimContained is trimAll with an error in place of a panic: the next observer must
 // still see the response.
@@ -62,7 +62,7 @@ func (c *trimmer) trimContained(r *infer.Request, resp *infer.Response) (err err
 				r.Log.Error("panic while outputs were trimmed to their length", "model", r.ModelName, "version", r.ModelVersion,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
-			err = errInternal
+			err = errOutputLength
 		}
 	}()
 	return c.trimAll(r, resp)

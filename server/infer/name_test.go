@@ -1,4 +1,4 @@
-package validation
+package infer
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"triton/pkg/status"
 )
 
-func TestModelName(t *testing.T) {
+func TestCheckModelName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"m": "", "m.v2": "", "...": "", " m ": "", "..m": "",
@@ -19,7 +19,7 @@ func TestModelName(t *testing.T) {
 		"a/b":  "invalid model name 'a/b', model name must not contain path traversal characters",
 		"../m": "invalid model name '../m', model name must not contain path traversal characters",
 	} {
-		err := ModelName(name)
+		err := CheckModelName(name)
 		if want == "" {
 			require.NoError(t, err, name)
 			continue
@@ -29,19 +29,19 @@ func TestModelName(t *testing.T) {
 	}
 }
 
-// TestVersion compares with the versions that Triton's server 2.51 accepts.
-func TestVersion(t *testing.T) {
+// TestParseVersion compares with the versions that Triton's server 2.51 accepts.
+func TestParseVersion(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"3": 3, " 3": 3, "+3": 3, "03": 3, "3x": 3, "0": 0, "9223372036854775807": 1<<63 - 1} {
-		n, err := Version(text)
+		n, err := ParseVersion(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, n, text)
 	}
 	for _, text := range []string{"", "x", "+", "-", "x3", "9223372036854775808"} {
-		_, err := Version(text)
+		_, err := ParseVersion(text)
 		require.EqualError(t, err, "failed to get model version from specified version string '"+text+
 			"' (details: stol), version should be an integral value > 0")
 	}
-	_, err := Version("-1")
+	_, err := ParseVersion("-1")
 	require.EqualError(t, err, "invalid model version specified '-1' , version should be an integral value > 0")
 }

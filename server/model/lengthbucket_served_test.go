@@ -1,4 +1,4 @@
-package lengthbucket_test
+package model_test
 
 import (
 	"encoding/binary"
@@ -36,8 +36,8 @@ parameters { key: "length_bucket_inputs" value { string_value: "input_ids" } }
 parameters { key: "length_bucket_mask" value { string_value: "attention_mask" } }
 `
 
-// models are the text classifier twice, with and without buckets.
-func models(t *testing.T) string {
+// lengthModels are the text classifier twice, with and without buckets.
+func lengthModels(t *testing.T) string {
 	dir := t.TempDir()
 	from := filepath.Join(dir, "example")
 	require.NoError(t, example.Write(t.Context(), from, example.Options{Seed: 1, Models: []string{"text_classifier"}}))
@@ -50,8 +50,8 @@ func models(t *testing.T) string {
 	return repository
 }
 
-// ask submits a text of that many tokens and returns a function that waits for the logits.
-func ask(t *testing.T, s *servertest.Server, model string, length int, mask bool) func() [2]float64 {
+// askLength submits a text of that many tokens and returns a function that waits for the logits.
+func askLength(t *testing.T, s *servertest.Server, model string, length int, mask bool) func() [2]float64 {
 	m, err := s.Service().Model(model, "")
 	require.NoError(t, err)
 	defer m.Release()
@@ -85,19 +85,19 @@ func ask(t *testing.T, s *servertest.Server, model string, length int, mask bool
 	}
 }
 
-// TestServed: a model that uses its mask answers the same with and without buckets, clients need
+// TestLengthsServed: a model that uses its mask answers the same with and without buckets, clients need
 // not send the mask, and texts of different lengths share batches.
-func TestServed(t *testing.T) {
+func TestLengthsServed(t *testing.T) {
 	t.Parallel()
 	if _, err := onnx.Find(onnx.Search{Getenv: os.Getenv, Directory: filepath.Join("..", "..")}); err != nil {
 		t.Skip("needs the ONNX Runtime library: run make onnxruntime or set " + onnx.Environment)
 	}
-	s := servertest.Start(t, servertest.Repository(models(t)))
+	s := servertest.Start(t, servertest.Repository(lengthModels(t)))
 	const n = 24
 	var plain, bucketed [n]func() [2]float64
 	for i := range n {
-		plain[i] = ask(t, s, "plain", 2*i+1, true)
-		bucketed[i] = ask(t, s, "bucketed", 2*i+1, i%2 == 0)
+		plain[i] = askLength(t, s, "plain", 2*i+1, true)
+		bucketed[i] = askLength(t, s, "bucketed", 2*i+1, i%2 == 0)
 	}
 	seen := map[[2]float64]bool{}
 	for i := range n {
@@ -108,12 +108,12 @@ func TestServed(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(seen), n/2, "the texts differ")
-	require.Equal(t, map[uint64]uint64{1: n}, sizes(t, s, "plain"), "every length runs alone")
-	require.Equal(t, map[uint64]uint64{8: n / 8}, sizes(t, s, "bucketed"), "every bucket is a batch")
+	require.Equal(t, map[uint64]uint64{1: n}, batchSizes(t, s, "plain"), "every length runs alone")
+	require.Equal(t, map[uint64]uint64{8: n / 8}, batchSizes(t, s, "bucketed"), "every bucket is a batch")
 }
 
-// sizes are the executions by their rows.
-func sizes(t *testing.T, s *servertest.Server, model string) map[uint64]uint64 {
+// batchSizes are the executions by their rows.
+func batchSizes(t *testing.T, s *servertest.Server, model string) map[uint64]uint64 {
 	t.Helper()
 	answer, err := s.Service().Statistics(model, "")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package admission_test
+package model
 
 import (
 	"context"
@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
-	"triton/server/admission"
 	"triton/server/backend"
 	"triton/server/backend/backendtest"
 	"triton/server/infer"
@@ -25,36 +23,34 @@ import (
 	"triton/server/stats"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 const ms = time.Millisecond
 
-func config(maxBatch int32) *inferencepb.ModelConfig {
+func admissionConfig(maxBatch int32) *inferencepb.ModelConfig {
 	return &inferencepb.ModelConfig{Name: "m", MaxBatchSize: maxBatch, SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{
 		DynamicBatching: &inferencepb.ModelDynamicBatching{},
 	}}
 }
 
-// ran passes a batch of one-row requests to an estimate.
-func ran(e *admission.Estimate, rows int, took time.Duration) {
+// observeBatch passes a batch of one-row requests to an estimate.
+func observeBatch(e *finishEstimate, rows int, took time.Duration) {
 	b := &infer.Batch{Rows: rows, Requests: make([]*infer.Request, rows)}
 	e.Started(0, b, 0)
 	e.Ended(0, b, scheduler.Execution{End: int64(took)})
 }
 
-func learned(instances, maxRows int, cost func(int) time.Duration) *admission.Estimate {
-	e := admission.NewEstimate(instances, maxRows)
+func learnedEstimate(instances, maxRows int, cost func(int) time.Duration) *finishEstimate {
+	e := newFinishEstimate(instances, maxRows)
 	for i := range 64 {
 		rows := 1 + i%max(maxRows, 1)
-		ran(e, rows, cost(rows))
+		observeBatch(e, rows, cost(rows))
 	}
 	return e
 }
 
-func TestFinish(t *testing.T) {
+func TestFinishEstimate(t *testing.T) {
 	t.Parallel()
 	cost := simulate.Linear(10*ms, ms)
-	busy := func(e *admission.Estimate, slot, rows int, began time.Duration) {
+	busy := func(e *finishEstimate, slot, rows int, began time.Duration) {
 		e.Started(slot, &infer.Batch{Rows: rows}, int64(began))
 	}
 	for name, c := range map[string]struct {
@@ -74,20 +70,20 @@ func TestFinish(t *testing.T) {
 		"an idle one":               {2, 3, 1, []time.Duration{0}, 0, 4},
 		"a request of four rows":    {1, 0, 4, []time.Duration{0}, 14 * ms, 4},
 	} {
-		e := learned(c.instances, 4, cost)
+		e := learnedEstimate(c.instances, 4, cost)
 		for slot, began := range c.busy {
 			busy(e, slot, 4, began)
 		}
 		got, known := e.FinishTime(0, c.waiting, c.rows)
 		require.True(t, known, name)
-		require.InDelta(t, c.start+10*ms+time.Duration(max(c.own, usual(4))*float64(ms)), got, 1000, name)
+		require.InDelta(t, c.start+10*ms+time.Duration(max(c.own, usualGoodput(4))*float64(ms)), got, 1000, name)
 	}
 }
 
 // A broken instance gets no work.
-func TestBroken(t *testing.T) {
+func TestAdmissionWithBrokenInstances(t *testing.T) {
 	t.Parallel()
-	e := learned(2, 4, simulate.Linear(10*ms, ms))
+	e := learnedEstimate(2, 4, simulate.Linear(10*ms, ms))
 	one := &infer.Batch{Rows: 4, Requests: make([]*infer.Request, 4)}
 	e.Started(0, one, 0)
 	e.Started(1, one, 0)
@@ -102,9 +98,9 @@ func TestBroken(t *testing.T) {
 	require.False(t, known, "others refuse it")
 }
 
-// usual is the mean of the rows that learned has shown, of which the older count
+// usualGoodput is the mean of the rows that learned has shown, of which the older count
 // less.
-func usual(maxRows int) float64 {
+func usualGoodput(maxRows int) float64 {
 	w, x := 0.0, 0.0
 	for i := range 64 {
 		w, x = 0.98*w+1, 0.98*x+float64(1+i%maxRows)
@@ -114,26 +110,26 @@ func usual(maxRows int) float64 {
 
 func TestKnowsTooLittle(t *testing.T) {
 	t.Parallel()
-	e := admission.NewEstimate(1, 4)
+	e := newFinishEstimate(1, 4)
 	for range 7 {
-		ran(e, 1, time.Hour)
+		observeBatch(e, 1, time.Hour)
 		_, known := e.FinishTime(0, 100, 1)
 		require.False(t, known)
 	}
-	ran(e, 1, time.Hour)
+	observeBatch(e, 1, time.Hour)
 	_, known := e.FinishTime(0, 100, 1)
 	require.True(t, known)
 	_, known = e.FinishTime(0, 0, 1)
 	require.False(t, known, "an idle instance is always tried, so that what is wrong is unlearned")
 
-	one := learned(1, 1, simulate.Linear(10*ms, 0))
+	one := learnedEstimate(1, 1, simulate.Linear(10*ms, 0))
 	one.Started(0, &infer.Batch{Rows: 1}, 0)
 	got, _ := one.FinishTime(0, 0, 8)
 	require.EqualValues(t, 20*ms, got, "of larger batches nothing is known but that they take no less")
 }
 
-// overload is a trace with twice the load that an instance can serve; each request has a timeout.
-func overload(timeout time.Duration) []simulate.Arrival {
+// overloadArrivals is a trace with twice the load that an instance can serve; each request has a timeout.
+func overloadArrivals(timeout time.Duration) []simulate.Arrival {
 	r := rand.New(rand.NewPCG(4, 4))
 	trace := make([]simulate.Arrival, 20_000)
 	at := 0.0
@@ -150,14 +146,14 @@ func TestGoodput(t *testing.T) {
 	t.Parallel()
 	for _, instances := range []int{1, 2} {
 		const timeout = 20 * ms
-		trace := overload(timeout / time.Duration(instances))
+		trace := overloadArrivals(timeout / time.Duration(instances))
 		for i := range trace {
 			trace[i].Timeout = timeout
 			trace[i].At /= time.Duration(instances)
 		}
-		m := simulate.Model{Config: config(32), Instances: instances, Cost: simulate.Linear(ms, 50*time.Microsecond)}
+		m := simulate.Model{Config: admissionConfig(32), Instances: instances, Cost: simulate.Linear(ms, 50*time.Microsecond)}
 		without := simulate.Run(m, trace)
-		e := admission.NewEstimate(instances, 32)
+		e := newFinishEstimate(instances, 32)
 		m.Observer = e
 		m.Admit = func(r *infer.Request, now int64, waiting int) error {
 			return e.Check(r, now, waiting, time.Duration(r.TimeoutMicros)*time.Microsecond)
@@ -172,20 +168,20 @@ func TestGoodput(t *testing.T) {
 	}
 }
 
-// TestNoise: backends whose times vary by 30 % make no more than a part of the work
+// TestNoisyEstimate: backends whose times vary by 30 % make no more than a part of the work
 // be for nothing.
-func TestNoise(t *testing.T) {
+func TestNoisyEstimate(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
 	line := simulate.Linear(ms, 50*time.Microsecond)
-	e := admission.NewEstimate(1, 32)
+	e := newFinishEstimate(1, 32)
 	got := simulate.Run(simulate.Model{
-		Config: config(32), Observer: e,
+		Config: admissionConfig(32), Observer: e,
 		Cost: func(rows int) time.Duration {
 			return time.Duration(float64(line(rows)) * max(1+0.3*r.NormFloat64(), 0.1))
 		},
 		Admit: func(r *infer.Request, now int64, waiting int) error { return e.Check(r, now, waiting, 20*ms) },
-	}, overload(20*ms))
+	}, overloadArrivals(20*ms))
 	inTime, answered := got.Within(20*ms), got.Count(simulate.Answered)
 	t.Logf("%d in time of %d answered", inTime, answered)
 	require.Greater(t, inTime, answered*9/10)
@@ -195,33 +191,33 @@ func TestNoise(t *testing.T) {
 // A load that can be served is served.
 func TestRefusesNothingThatFits(t *testing.T) {
 	t.Parallel()
-	trace := overload(20 * ms)
+	trace := overloadArrivals(20 * ms)
 	for i := range trace {
 		trace[i].At *= 3
 	}
-	e := admission.NewEstimate(1, 32)
+	e := newFinishEstimate(1, 32)
 	got := simulate.Run(simulate.Model{
-		Config: config(32), Cost: simulate.Linear(ms, 50*time.Microsecond), Observer: e,
+		Config: admissionConfig(32), Cost: simulate.Linear(ms, 50*time.Microsecond), Observer: e,
 		Admit: func(r *infer.Request, now int64, waiting int) error { return e.Check(r, now, waiting, 20*ms) },
 	}, trace)
 	require.Equal(t, len(trace), got.Within(20*ms))
 }
 
-// start is a real queue and instance with admission in front.
-func start(t *testing.T, maxBatch int32) (*admission.Runner, *stats.Model) {
-	cfg, counters := config(maxBatch), stats.NewModel("m", "1", int(maxBatch))
+// startAdmission is a real queue and instance with admission in front.
+func startAdmission(t *testing.T, maxBatch int32) (*admissionRunner, *stats.Model) {
+	cfg, counters := admissionConfig(maxBatch), stats.NewModel("m", "1", int(maxBatch))
 	q, slots := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
-	e := admission.NewEstimate(1, int(maxBatch))
+	e := newFinishEstimate(1, int(maxBatch))
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Time: simulate.Linear(10*ms, ms)}, Placements: make([]backend.Placement, 1),
 		Source: q, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler), Observer: e,
 	})
 	require.NoError(t, g.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, g.Drain(context.Background())) })
-	return admission.New(g, e, q, counters), counters
+	return newAdmission(g, e, q, counters), counters
 }
 
-func call(ctx context.Context, a infer.Runner, timeout time.Duration) error {
+func callWithin(ctx context.Context, a infer.Runner, timeout time.Duration) error {
 	r := infer.NewUnpooled()
 	r.ID, r.ModelName, r.Batch, r.TimeoutMicros = "x", "m", 1, uint64(timeout.Microseconds())
 	defer r.Release()
@@ -232,32 +228,32 @@ func call(ctx context.Context, a infer.Runner, timeout time.Duration) error {
 	return err
 }
 
-func TestServed(t *testing.T) {
+func TestAdmissionServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a, counters := start(t, 2)
+		a, counters := startAdmission(t, 2)
 		for range 20 {
-			require.NoError(t, call(t.Context(), a, ms), "nothing runs: it is tried")
+			require.NoError(t, callWithin(t.Context(), a, ms), "nothing runs: it is tried")
 		}
 		var all sync.WaitGroup
 		begin := time.Now()
 		for range 5 { // one runs, two full batches wait
-			all.Go(func() { require.NoError(t, call(t.Context(), a, 0)) })
+			all.Go(func() { require.NoError(t, callWithin(t.Context(), a, 0)) })
 			synctest.Wait()
 		}
-		err := call(t.Context(), a, 40*ms)
+		err := callWithin(t.Context(), a, 40*ms)
 		require.EqualError(t, err, "[request id: x] Request cannot meet its deadline: it would be answered in about 44ms, and 40ms are left")
 		require.Equal(t, status.Unavailable, status.CodeOf(err))
 		ctx, cancel := context.WithTimeout(t.Context(), 43*ms)
 		defer cancel()
-		require.Error(t, call(ctx, a, time.Second), "a deadline of the call counts too")
+		require.Error(t, callWithin(ctx, a, time.Second), "a deadline of the call counts too")
 		r := infer.NewUnpooled()
 		r.TimeoutMicros = 1
 		require.Error(t, a.Submit(r))
 		r.Release()
 		r.Release()
 		require.Zero(t, time.Since(begin), "at once")
-		require.NoError(t, call(t.Context(), a, 0), "a request without a deadline waits")
+		require.NoError(t, callWithin(t.Context(), a, 0), "a request without a deadline waits")
 		all.Wait()
 		c := counters.Counters()
 		require.EqualValues(t, 3, c.Failures[stats.Rejected])
@@ -267,7 +263,7 @@ func TestServed(t *testing.T) {
 // Added instances count from their first batch, removed ones no more.
 func TestInstancesComeAndGo(t *testing.T) {
 	t.Parallel()
-	e := learned(1, 1, simulate.Linear(10*ms, 0))
+	e := learnedEstimate(1, 1, simulate.Linear(10*ms, 0))
 	finish := func() time.Duration {
 		t.Helper()
 		at, known := e.FinishTime(0, 4, 1)

@@ -1,7 +1,4 @@
-// Package fingerprint identifies everything that the answers of a loaded model version
-// depend on, so that every load of the same model, and no other model, finds its cached
-// responses.
-package fingerprint
+package model
 
 import (
 	"crypto/rand"
@@ -15,7 +12,7 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// Fingerprint identifies what the answers of one load of a version depend on. The same
+// fingerprint identifies what the answers of one load of a version depend on. The same
 // model loaded again, in this process or after a restart, has the same fingerprint, and so
 // has the model on other servers that share the cache. The fingerprint covers
 //
@@ -33,9 +30,9 @@ import (
 // again when their contents are hashed. If they were changed in between, it is unknown what
 // the backend has read, and the fingerprint is random. It is also random when a file cannot
 // be read.
-type Fingerprint struct {
-	files     Files
-	composing []*Fingerprint // of an ensemble, by step
+type fingerprint struct {
+	files     fingerprintFiles
+	composing []*fingerprint // of an ensemble, by step
 
 	before [sha256.Size]byte // the files as they were before the load
 	err    error             // why they could not be observed
@@ -48,8 +45,8 @@ type Fingerprint struct {
 	randomReason error // why text is random; nil: it is not
 }
 
-// Files are the files of a version.
-type Files struct {
+// fingerprintFiles are the files of a version.
+type fingerprintFiles struct {
 	Dir         string   // the model's directory
 	Version     string   // the version's folder in Dir
 	ConfigEntry string   // the file or folder in Dir that has the configuration; it is not hashed
@@ -58,20 +55,22 @@ type Files struct {
 	Fixed bool
 }
 
-// Observe returns the fingerprint of a version that is about to be loaded from files.
-func Observe(files Files) *Fingerprint {
-	f := &Fingerprint{files: files}
+// observeFiles returns the fingerprint of a version that is about to be loaded from files.
+func observeFiles(files fingerprintFiles) *fingerprint {
+	f := &fingerprint{files: files}
 	f.before, f.err = f.sum(f.hashTime())
 	return f
 }
 
-// Ensemble returns the fingerprint of an ensemble. composing are the fingerprints of the
+// ensembleFingerprint returns the fingerprint of an ensemble. composing are the fingerprints of the
 // versions that its steps use, by step.
-func Ensemble(composing []*Fingerprint) *Fingerprint { return &Fingerprint{composing: composing} }
+func ensembleFingerprint(composing []*fingerprint) *fingerprint {
+	return &fingerprint{composing: composing}
+}
 
 // Complete sets the model's name, the version and the completed configuration, which must not
 // be changed afterwards. It is called before Text.
-func (f *Fingerprint) Complete(model, version string, c *inferencepb.ModelConfig) {
+func (f *fingerprint) Complete(model, version string, c *inferencepb.ModelConfig) {
 	f.model, f.version, f.config = model, version, c
 }
 
@@ -80,7 +79,7 @@ func (f *Fingerprint) Complete(model, version string, c *inferencepb.ModelConfig
 var errChanged = errors.New("files were changed while the model was loaded")
 
 // Text returns the fingerprint. The first call reads all files.
-func (f *Fingerprint) Text() string {
+func (f *fingerprint) Text() string {
 	f.once.Do(func() {
 		if f.text, f.randomReason = f.compute(); f.randomReason != nil {
 			f.text = rand.Text()
@@ -90,9 +89,9 @@ func (f *Fingerprint) Text() string {
 }
 
 // RandomReason returns why Text has returned a random fingerprint; nil when it is not random.
-func (f *Fingerprint) RandomReason() error { return f.randomReason }
+func (f *fingerprint) RandomReason() error { return f.randomReason }
 
-func (f *Fingerprint) compute() (string, error) {
+func (f *fingerprint) compute() (string, error) {
 	config := proto.CloneOf(f.config)
 	config.InstanceGroup, config.VersionPolicy = nil, nil
 	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(config)

@@ -1,4 +1,4 @@
-package warmup
+package model
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // Run runs all samples on one instance, each as one batch, and waits for them. run
 // consumes the core's references to the requests. Run stops at the first sample that
 // fails and returns its error.
-func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.Request)) error {
+func (p *warmUpPlan) Run(ctx context.Context, at backend.Placement, run func([]*infer.Request)) error {
 	for i := range p.samples {
 		s := &p.samples[i]
 		for n := range s.count {
@@ -36,17 +36,17 @@ func (p *Plan) Run(ctx context.Context, at backend.Placement, run func([]*infer.
 const maxErrorRows = 64
 
 // runOnce runs a sample once.
-func (p *Plan) runOnce(ctx context.Context, s *sample, at backend.Placement, run func([]*infer.Request)) error {
+func (p *warmUpPlan) runOnce(ctx context.Context, s *warmUpSample, at backend.Placement, run func([]*infer.Request)) error {
 	if limit := int(p.opts.Config.GetMaxBatchSize()); s.rows != 1 && s.rows > limit {
 		text := fmt.Sprintf("batch size %d for '%s', max allowed is %d; ", s.rows, at.Name, limit)
 		return s.failed(strings.Repeat(text, min(s.rows, maxErrorRows)))
 	}
-	answers := &results{}
+	answers := &warmUpResults{}
 	requests := make([]*infer.Request, s.rows)
 	for i := range requests {
 		r, err := p.request(s)
 		if err != nil {
-			return err // unreachable: Read has checked it
+			return err // unreachable: readWarmUp has checked it
 		}
 		r.Sink = answers
 		requests[i] = r
@@ -63,19 +63,19 @@ func (p *Plan) runOnce(ctx context.Context, s *sample, at backend.Placement, run
 	return nil
 }
 
-func (s *sample) failed(text string) error {
+func (s *warmUpSample) failed(text string) error {
 	return status.New(status.InvalidArg, "failed to run warmup sample '%s': %s", s.name, text)
 }
 
-// results is the sink of all requests of a batch.
-type results struct {
+// warmUpResults is the sink of all requests of a batch.
+type warmUpResults struct {
 	unfinished sync.WaitGroup // requests without a final response
 	mu         sync.Mutex
 	errors     strings.Builder
 }
 
 // Send keeps the error of a response.
-func (a *results) Send(resp *infer.Response, final bool) {
+func (a *warmUpResults) Send(resp *infer.Response, final bool) {
 	if resp != nil {
 		if resp.Err != nil {
 			a.mu.Lock()
@@ -92,7 +92,7 @@ func (a *results) Send(resp *infer.Response, final bool) {
 
 // wait waits for all final responses. The end of ctx cancels the requests, for backends
 // that answer after their call.
-func (a *results) wait(ctx context.Context, requests []*infer.Request) {
+func (a *warmUpResults) wait(ctx context.Context, requests []*infer.Request) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)

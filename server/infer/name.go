@@ -1,4 +1,4 @@
-package validation
+package infer
 
 import (
 	"strconv"
@@ -7,9 +7,9 @@ import (
 	"triton/pkg/status"
 )
 
-// ModelName checks the name of a model that a client loads: a store may use it as the name of
+// CheckModelName checks the name of a model that a client loads: a store may use it as the name of
 // a folder.
-func ModelName(name string) error {
+func CheckModelName(name string) error {
 	switch trimmed := strings.TrimSpace(name); {
 	case trimmed == "":
 		return status.New(status.InvalidArg, "Model name cannot be empty. Please enter a valid name to deploy.")
@@ -19,9 +19,9 @@ func ModelName(name string) error {
 	return nil
 }
 
-// Version parses the version of a request like C's stol: it ignores text after the number.
+// ParseVersion parses the version of a request like C's stol: it ignores text after the number.
 // It accepts version 0, because a model may have a folder of that name.
-func Version(s string) (int64, error) {
+func ParseVersion(s string) (int64, error) {
 	digits := strings.TrimLeft(s, " \t\n\v\f\r")
 	end := 0
 	for end < len(digits) && (digits[end]-'0' < 10 || end == 0 && (digits[0] == '-' || digits[0] == '+')) {

@@ -1,4 +1,4 @@
-package loadphase
+package stats
 
 import (
 	"fmt"
@@ -12,27 +12,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRecorder(t *testing.T) {
+func TestLoadRecorder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New()
+		r := NewLoadRecorder()
 		for range 2 {
-			var times Times
+			var times LoadTimes
 			begin := time.Now()
 			time.Sleep(1500 * time.Millisecond)
-			times.Add(Create, begin)
-			times.Add(Create, begin)
-			times[WarmUp] = time.Second
+			times.Add(PhaseCreate, begin)
+			times.Add(PhaseCreate, begin)
+			times[PhaseWarmUp] = time.Second
 			require.Equal(t, "create 3.000 s, warm up 1.000 s", times.String())
 			r.Record("", "m", &times)
-			r.Record("/r", "n", &Times{Fetch: 250 * time.Millisecond})
+			r.Record("/r", "n", &LoadTimes{PhaseFetch: 250 * time.Millisecond})
 		}
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(r)
 		families, err := registry.Gather()
 		require.NoError(t, err)
 		require.Len(t, families, 1)
-		require.Equal(t, Metric, families[0].GetName())
+		require.Equal(t, loadPhaseMetric, families[0].GetName())
 		var lines []string
 		for _, m := range families[0].GetMetric() {
 			var labels []string
@@ -47,12 +47,12 @@ func TestRecorder(t *testing.T) {
 }
 
 // Any number of names does not take any amount of memory, and nil records nothing.
-func TestRecorderIsBounded(t *testing.T) {
+func TestLoadRecorderIsBounded(t *testing.T) {
 	t.Parallel()
-	r := New()
-	for i := range maxModels + 10 {
-		r.Record("", fmt.Sprint(i), &Times{List: 1})
+	r := NewLoadRecorder()
+	for i := range maxRecorded + 10 {
+		r.Record("", fmt.Sprint(i), &LoadTimes{PhaseList: 1})
 	}
-	require.Len(t, r.models, maxModels)
-	(*Recorder)(nil).Record("", "m", &Times{List: 1})
+	require.Len(t, r.models, maxRecorded)
+	(*LoadRecorder)(nil).Record("", "m", &LoadTimes{PhaseList: 1})
 }

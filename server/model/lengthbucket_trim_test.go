@@ -1,4 +1,4 @@
-package lengthbucket
+package model
 
 import (
 	"bytes"
@@ -33,14 +33,14 @@ func (careless) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 func TestAPanicOfATrim(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()
-	r, _ := request(pool, 2, 3, 1, 64)
+	r, _ := lengthRequest(pool, 2, 3, 1, 64)
 	var log bytes.Buffer
 	var observed []error
 	r.Observer = infertest.ObserverFunc(func(_ *infer.Request, resp *infer.Response, _ bool) { observed = append(observed, resp.Err) })
 	r.Log = slog.New(slog.NewTextHandler(&log, nil))
-	_, err := New(careless{}, plan(4), true, pool).Infer(t.Context(), r)
-	require.ErrorIs(t, err, errInternal)
-	require.Equal(t, []error{errInternal}, observed)
+	_, err := newLengthRunner(careless{}, lengthPlan(4), true, pool).Infer(t.Context(), r)
+	require.ErrorIs(t, err, errOutputLength)
+	require.Equal(t, []error{errOutputLength}, observed)
 	require.Contains(t, log.String(), "panic while outputs were trimmed")
 	r.Release()
 	require.Zero(t, pool.Outstanding())

@@ -1,4 +1,4 @@
-package warmup
+package model
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 )
 
 // data returns the bytes of an input, which was checked.
-func (p *Plan) data(in *input, from *inferencepb.ModelWarmup_Input) (*tensor.Buffer, error) {
+func (p *warmUpPlan) data(in *warmUpInput, from *inferencepb.ModelWarmup_Input) (*tensor.Buffer, error) {
 	like := in.dataType
 	if like == tensor.Bytes {
 		like = tensor.Uint32 // the length of an empty string
@@ -22,14 +22,14 @@ func (p *Plan) data(in *input, from *inferencepb.ModelWarmup_Input) (*tensor.Buf
 	}
 	switch from.GetInputDataType().(type) {
 	case *inferencepb.ModelWarmup_Input_RandomData:
-		return p.buffer(in, size, random)
+		return p.buffer(in, size, randomData)
 	case *inferencepb.ModelWarmup_Input_InputDataFile:
 		return p.file(in, size, from.GetInputDataFile())
 	}
-	return p.buffer(in, size, zero)
+	return p.buffer(in, size, zeroData)
 }
 
-func (p *Plan) buffer(in *input, size int64, fill func(tensor.DataType, []byte)) (*tensor.Buffer, error) {
+func (p *warmUpPlan) buffer(in *warmUpInput, size int64, fill func(tensor.DataType, []byte)) (*tensor.Buffer, error) {
 	buf, err := p.opts.Pool.TryGet(int(size))
 	if err != nil {
 		return nil, status.New(status.Internal, "warmup setting for input '%s': no memory for shape %v: %w", in.name, in.shape, err)
@@ -38,11 +38,11 @@ func (p *Plan) buffer(in *input, size int64, fill func(tensor.DataType, []byte))
 	return buf, nil
 }
 
-func zero(_ tensor.DataType, mem []byte) { clear(mem) }
+func zeroData(_ tensor.DataType, mem []byte) { clear(mem) }
 
-// random fills mem with random bytes. Booleans are 0 or 1; strings are empty, as random
+// randomData fills mem with random bytes. Booleans are 0 or 1; strings are empty, as random
 // bytes contain no valid length.
-func random(d tensor.DataType, mem []byte) {
+func randomData(d tensor.DataType, mem []byte) {
 	if d == tensor.Bytes {
 		clear(mem)
 		return
@@ -56,7 +56,7 @@ func random(d tensor.DataType, mem []byte) {
 }
 
 // file reads the beginning of a data file or, for strings, all of it.
-func (p *Plan) file(in *input, size int64, name string) (*tensor.Buffer, error) {
+func (p *warmUpPlan) file(in *warmUpInput, size int64, name string) (*tensor.Buffer, error) {
 	f, length, err := modelconfig.OpenWarmup(p.opts.Dir, name)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package fingerprint
+package model
 
 import (
 	"crypto/sha256"
@@ -15,7 +15,7 @@ import (
 type fileHasher func(w io.Writer, path string, info fs.FileInfo) error
 
 // sum hashes all files of the version with hashFile.
-func (f *Fingerprint) sum(hashFile fileHasher) (sum [sha256.Size]byte, err error) {
+func (f *fingerprint) sum(hashFile fileHasher) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	entries, err := os.ReadDir(f.files.Dir)
 	for _, e := range entries {
@@ -27,25 +27,25 @@ func (f *Fingerprint) sum(hashFile fileHasher) (sum [sha256.Size]byte, err error
 		if name == f.files.Version {
 			hashedName = "." // 1 and 01 are one version
 		}
-		err = walk(h, filepath.Join(f.files.Dir, name), hashedName, maxNesting, hashFile)
+		err = hashTree(h, filepath.Join(f.files.Dir, name), hashedName, maxFileNesting, hashFile)
 	}
 	for i, path := range f.files.Libraries {
 		if err == nil {
-			err = walk(h, path, fmt.Sprint("library ", i), 0, hashFile)
+			err = hashTree(h, path, fmt.Sprint("library ", i), 0, hashFile)
 		}
 	}
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// maxNesting bounds how deep a folder is read: links may form circles.
-const maxNesting = 16
+// maxFileNesting bounds how deep a folder is read: links may form circles.
+const maxFileNesting = 16
 
 // pycache is the folder in which Python caches compiled files.
 const pycache = "__pycache__"
 
-// walk hashes all files at or below a path, in the order of their names. Links
+// hashTree hashes all files at or below a path, in the order of their names. Links
 // are followed.
-func walk(w io.Writer, path, name string, depth int, hashFile fileHasher) error {
+func hashTree(w io.Writer, path, name string, depth int, hashFile fileHasher) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -55,19 +55,19 @@ func walk(w io.Writer, path, name string, depth int, hashFile fileHasher) error 
 		return hashFile(w, path, info)
 	}
 	if depth == 0 {
-		return fmt.Errorf("%s: folders are nested more than %d deep", path, maxNesting)
+		return fmt.Errorf("%s: folders are nested more than %d deep", path, maxFileNesting)
 	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
 		if err == nil && e.Name() != pycache {
-			err = walk(w, filepath.Join(path, e.Name()), name+"/"+e.Name(), depth-1, hashFile)
+			err = hashTree(w, filepath.Join(path, e.Name()), name+"/"+e.Name(), depth-1, hashFile)
 		}
 	}
 	return err
 }
 
 // hashTime returns the hasher that finds changes without reading the files.
-func (f *Fingerprint) hashTime() fileHasher {
+func (f *fingerprint) hashTime() fileHasher {
 	if f.files.Fixed {
 		return hashModTime
 	}

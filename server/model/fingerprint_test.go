@@ -1,4 +1,4 @@
-package fingerprint
+package model
 
 import (
 	"os"
@@ -23,12 +23,12 @@ func newPrinted(t *testing.T, name string, files map[string]string) *printed {
 		Name: name, Backend: "identity", Parameters: map[string]*inferencepb.ModelParameter{
 			"a": {StringValue: "1"}, "b": {StringValue: "2"}, "c": {StringValue: "3"},
 		},
-	}, tree(t, files)}
+	}, filesOf(t, files)}
 }
 
 // load observes the files, makes a change and completes the fingerprint.
-func (p *printed) load(during func(p *printed)) *Fingerprint {
-	f := Observe(Files{
+func (p *printed) load(during func(p *printed)) *fingerprint {
+	f := observeFiles(fingerprintFiles{
 		Dir: p.home, Version: "1", ConfigEntry: "config.pbtxt",
 		Libraries: p.config.GetModelOperations().GetOpLibraryFilename(),
 	})
@@ -56,19 +56,19 @@ func (p *printed) write(t *testing.T, name, text string) {
 
 var modelFiles = map[string]string{"1/model.onnx": "weights", "1/more/part": "x", "2/model.onnx": "others", "config.pbtxt": "a", "labels.txt": "l"}
 
-func nothing(*printed) {}
+func noChange(*printed) {}
 
 // TestFingerprint: servers that share a cache find each other's answers when their models are
 // the same. The location and age of the files do not matter.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
-	base, why := fingerprintOf(t, modelFiles, nothing, nothing)
+	base, why := fingerprintOf(t, modelFiles, noChange, noChange)
 	require.NoError(t, why)
 	for name, test := range map[string]struct {
 		change func(p *printed)
 		same   bool
 	}{
-		"nothing":       {nothing, true},
+		"nothing":       {noChange, true},
 		"instances":     {func(p *printed) { p.config.InstanceGroup = []*inferencepb.ModelInstanceGroup{{Count: 7}} }, true},
 		"source":        {func(p *printed) { p.write(t, "config.pbtxt", "b") }, true}, // what it says is the configuration
 		"other version": {func(p *printed) { p.write(t, "2/model.onnx", "more") }, true},
@@ -90,7 +90,7 @@ func TestFingerprint(t *testing.T) {
 			p.config.ModelOperations = &inferencepb.ModelOperations{OpLibraryFilename: []string{filepath.Join(p.home, "1", "ops.so")}}
 		}, false},
 	} {
-		print, why := fingerprintOf(t, modelFiles, test.change, nothing)
+		print, why := fingerprintOf(t, modelFiles, test.change, noChange)
 		require.NoError(t, why, name)
 		require.Equal(t, test.same, print == base, name)
 	}
@@ -111,35 +111,35 @@ func TestFingerprintOfChanges(t *testing.T) {
 			require.NoError(t, os.Rename(filepath.Join(p.home, "2"), filepath.Join(p.home, "1")))
 		},
 	} {
-		one, why := fingerprintOf(t, modelFiles, nothing, during)
+		one, why := fingerprintOf(t, modelFiles, noChange, during)
 		require.Error(t, why, name)
-		two, _ := fingerprintOf(t, modelFiles, nothing, during)
+		two, _ := fingerprintOf(t, modelFiles, noChange, during)
 		require.NotEqual(t, one, two, name)
 	}
-	_, why := fingerprintOf(t, modelFiles, nothing, func(p *printed) { p.write(t, "2/model.onnx", "another version's") })
+	_, why := fingerprintOf(t, modelFiles, noChange, func(p *printed) { p.write(t, "2/model.onnx", "another version's") })
 	require.NoError(t, why)
-	_, why = fingerprintOf(t, modelFiles, nothing, func(p *printed) { p.write(t, "1/__pycache__/model.pyc", "compiled while it loads") })
+	_, why = fingerprintOf(t, modelFiles, noChange, func(p *printed) { p.write(t, "1/__pycache__/model.pyc", "compiled while it loads") })
 	require.NoError(t, why)
 }
 
 // TestFingerprintOfEnsembles is made of its parts'.
 func TestFingerprintOfEnsembles(t *testing.T) {
 	t.Parallel()
-	part := func(change func(p *printed)) *Fingerprint {
+	part := func(change func(p *printed)) *fingerprint {
 		p := newPrinted(t, "p", modelFiles)
 		change(p)
-		return p.load(nothing)
+		return p.load(noChange)
 	}
-	of := func(parts ...*Fingerprint) string {
-		f := Ensemble(parts)
+	of := func(parts ...*fingerprint) string {
+		f := ensembleFingerprint(parts)
 		f.Complete("e", "1", &inferencepb.ModelConfig{})
 		return f.Text()
 	}
 	other := func(p *printed) { p.write(t, "1/model.onnx", "other") }
-	base := of(part(nothing), part(nothing))
-	require.Equal(t, base, of(part(nothing), part(nothing)), "other loads of the same parts")
-	require.NotEqual(t, base, of(part(nothing), part(other)))
-	require.NotEqual(t, of(part(other), part(nothing)), of(part(nothing), part(other)), "in other places")
+	base := of(part(noChange), part(noChange))
+	require.Equal(t, base, of(part(noChange), part(noChange)), "other loads of the same parts")
+	require.NotEqual(t, base, of(part(noChange), part(other)))
+	require.NotEqual(t, of(part(other), part(noChange)), of(part(noChange), part(other)), "in other places")
 	unread := func(p *printed) { require.NoError(t, os.Symlink("nowhere", filepath.Join(p.home, "1", "x"))) }
 	require.NotEqual(t, of(part(unread)), of(part(unread)), "of composing models with random fingerprints")
 }
@@ -149,27 +149,27 @@ func TestFingerprintOfLinks(t *testing.T) {
 	t.Parallel()
 	link := func(to, at string) { require.NoError(t, os.Symlink(to, at)) }
 	plain := map[string]string{"model.onnx": "weights", "more/part": "x"}
-	real := tree(t, plain)
+	real := filesOf(t, plain)
 	files := map[string]string{}
 	for name, text := range plain {
 		files["1/"+name] = text
 	}
-	base, why := fingerprintOf(t, files, nothing, nothing)
+	base, why := fingerprintOf(t, files, noChange, noChange)
 	require.NoError(t, why)
-	linked, why := fingerprintOf(t, nil, func(p *printed) { link(real, filepath.Join(p.home, "1")) }, nothing)
+	linked, why := fingerprintOf(t, nil, func(p *printed) { link(real, filepath.Join(p.home, "1")) }, noChange)
 	require.NoError(t, why)
 	require.Equal(t, base, linked)
 	inside, why := fingerprintOf(t, map[string]string{"1/model.onnx": "weights"}, func(p *printed) {
 		link(filepath.Join(real, "more"), filepath.Join(p.home, "1", "more"))
-	}, nothing)
+	}, noChange)
 	require.NoError(t, why)
 	require.Equal(t, base, inside)
-	_, why = fingerprintOf(t, files, func(p *printed) { link(p.home, filepath.Join(p.home, "1", "circle")) }, nothing)
+	_, why = fingerprintOf(t, files, func(p *printed) { link(p.home, filepath.Join(p.home, "1", "circle")) }, noChange)
 	require.ErrorContains(t, why, "nested more than")
 }
 
-// tree writes files below a folder.
-func tree(t *testing.T, files map[string]string) string {
+// filesOf writes files below a folder.
+func filesOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {

@@ -1,7 +1,7 @@
-// Package admission is admission control: it refuses requests at once that cannot be
-// answered before their deadline, so that instances do not work for clients that have
-// given up. It wraps a model version's instances and learns from their batches.
-package admission
+// Admission control refuses requests at once that cannot be answered before their deadline, so that
+// instances do not work for clients that have given up. It learns from the batches of the instances.
+
+package model
 
 import (
 	"context"
@@ -12,32 +12,32 @@ import (
 	"triton/server/stats"
 )
 
-// Runner refuses requests that would be late and passes on the rest.
-type Runner struct {
+// admissionRunner refuses requests that would be late and passes on the rest.
+type admissionRunner struct {
 	infer.Runner
-	estimate *Estimate
-	queue    Queue
+	estimate *finishEstimate
+	queue    aheadCounter
 	stats    *stats.Model
 }
 
-// Queue is the queue in which requests wait.
-type Queue interface {
+// aheadCounter is the queue in which requests wait.
+type aheadCounter interface {
 	// Ahead returns how many requests would be served before r if it entered now.
 	Ahead(r *infer.Request) int
 }
 
-var _ infer.Runner = (*Runner)(nil)
+var _ infer.Runner = (*admissionRunner)(nil)
 
-// New returns a runner in front of next. The estimate observes the batches of next; the
+// newAdmission returns a runner in front of next. The estimate observes the batches of next; the
 // queue is the one in which its requests wait.
-func New(next infer.Runner, e *Estimate, q Queue, m *stats.Model) *Runner {
+func newAdmission(next infer.Runner, e *finishEstimate, q aheadCounter, m *stats.Model) *admissionRunner {
 	m.EnableRefusals()
-	return &Runner{Runner: next, estimate: e, queue: q, stats: m}
+	return &admissionRunner{Runner: next, estimate: e, queue: q, stats: m}
 }
 
 // Infer refuses the request or runs it. The deadline of ctx counts too.
-func (a *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	left := timeout(r)
+func (a *admissionRunner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
+	left := timeoutOf(r)
 	if d, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(d))
 	}
@@ -49,8 +49,8 @@ func (a *Runner) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 }
 
 // Submit refuses the request or queues it.
-func (a *Runner) Submit(r *infer.Request) error {
-	if err := a.check(r, timeout(r)); err != nil {
+func (a *admissionRunner) Submit(r *infer.Request) error {
+	if err := a.check(r, timeoutOf(r)); err != nil {
 		return err
 	}
 	return a.Runner.Submit(r)
@@ -59,8 +59,8 @@ func (a *Runner) Submit(r *infer.Request) error {
 // unlimited is the timeout of requests without a timeout.
 const unlimited = time.Duration(1<<63 - 1)
 
-// timeout returns the request's own timeout.
-func timeout(r *infer.Request) time.Duration {
+// timeoutOf returns the request's own timeout.
+func timeoutOf(r *infer.Request) time.Duration {
 	if r.TimeoutMicros == 0 {
 		return unlimited
 	}
@@ -68,7 +68,7 @@ func timeout(r *infer.Request) time.Duration {
 }
 
 // check returns an error for a request that would be answered too late.
-func (a *Runner) check(r *infer.Request, left time.Duration) error {
+func (a *admissionRunner) check(r *infer.Request, left time.Duration) error {
 	if left == unlimited {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (a *Runner) check(r *infer.Request, left time.Duration) error {
 
 // Check returns an error if a request with that many requests ahead of it cannot be
 // answered within the remaining time.
-func (e *Estimate) Check(r *infer.Request, now int64, waiting int, left time.Duration) error {
+func (e *finishEstimate) Check(r *infer.Request, now int64, waiting int, left time.Duration) error {
 	done, known := e.FinishTime(now, waiting, r.Rows())
 	if need := time.Duration(done - now); known && need > left {
 		return status.New(status.Unavailable,

@@ -1,4 +1,4 @@
-package admission
+package model
 
 import (
 	"math"
@@ -10,14 +10,14 @@ import (
 	"triton/server/scheduler"
 )
 
-// Estimate estimates, from the running batches and the cost of recent ones, when a new
+// finishEstimate estimates, from the running batches and the cost of recent ones, when a new
 // request could be answered.
-type Estimate struct {
+type finishEstimate struct {
 	mu             sync.Mutex
 	maxRows        float64 // of a batch; 0: every request runs alone
-	cost           cost
+	cost           batchCost
 	requestsPerRow float64 // recent mean
-	instances      []instance
+	instances      []busyState
 	free           []int64 // reused by FinishTime
 }
 
@@ -25,52 +25,52 @@ type Estimate struct {
 // requests are just early enough.
 const marginDeviations = 2
 
-// instance is the state of an instance.
-type instance struct {
+// busyState is the state of an instance.
+type busyState struct {
 	broken  bool // takes no more batches
 	busy    bool
 	started int64
 	rows    int
 }
 
-var _ scheduler.Observer = (*Estimate)(nil)
+var _ scheduler.Observer = (*finishEstimate)(nil)
 
-// NewEstimate returns an estimate without observations for that many instances, whose
+// newFinishEstimate returns an estimate without observations for that many instances, whose
 // batches have up to maxRows rows; 0: every request runs alone.
-func NewEstimate(instances, maxRows int) *Estimate {
-	return &Estimate{maxRows: float64(maxRows), instances: make([]instance, instances), free: make([]int64, 0, instances)}
+func newFinishEstimate(instances, maxRows int) *finishEstimate {
+	return &finishEstimate{maxRows: float64(maxRows), instances: make([]busyState, instances), free: make([]int64, 0, instances)}
 }
 
 // Started records that an instance is busy.
-func (e *Estimate) Started(n int, b *infer.Batch, now int64) {
+func (e *finishEstimate) Started(n int, b *infer.Batch, now int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.instances[n] = instance{busy: true, started: now, rows: b.Rows}
+	e.instances[n] = busyState{busy: true, started: now, rows: b.Rows}
 }
 
 // Add makes a further instance known. It counts from its first batch: until it is created it takes none,
 // which may be minutes.
-func (e *Estimate) Add(n int) {
+func (e *finishEstimate) Add(n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.instances) <= n {
-		e.instances = append(e.instances, instance{broken: true})
+		e.instances = append(e.instances, busyState{broken: true})
 	}
-	e.instances[n] = instance{broken: true}
+	e.instances[n] = busyState{broken: true}
 }
 
 // Remove no longer counts an instance, which is closed.
-func (e *Estimate) Remove(n int) {
+func (e *finishEstimate) Remove(n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.instances[n] = instance{broken: true}
+	e.instances[n] = busyState{broken: true}
 }
 
 // Ended learns from a batch. Failed batches do not count.
-func (e *Estimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
+func (e *finishEstimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.instances[n] = instance{broken: execution.Broken}
+	e.instances[n] = busyState{broken: execution.Broken}
 	if execution.Failed || b.Rows == 0 {
 		return
 	}
@@ -79,14 +79,14 @@ func (e *Estimate) Ended(n int, b *infer.Batch, execution scheduler.Execution) {
 	if e.cost.executions == 1 {
 		e.requestsPerRow = per
 	}
-	e.requestsPerRow += (per - e.requestsPerRow) * (1 - decay)
+	e.requestsPerRow += (per - e.requestsPerRow) * (1 - costDecay)
 }
 
 // FinishTime estimates when, by the clock of now, a request with that many requests ahead of
 // it can be answered: after the full batches ahead, in a batch of the recent mean size. It
 // reports false if the time is not known: after too few executions, or if the request need
 // not wait, so that it runs and adds an observation.
-func (e *Estimate) FinishTime(now int64, waiting, rows int) (int64, bool) {
+func (e *finishEstimate) FinishTime(now int64, waiting, rows int) (int64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.cost.executions < minExecutions || waiting == 0 && !e.allBusy() {
@@ -123,14 +123,14 @@ func (e *Estimate) FinishTime(now int64, waiting, rows int) (int64, bool) {
 }
 
 // batch returns the requests and rows of a full batch.
-func (e *Estimate) batch() (requests, rows float64) {
+func (e *finishEstimate) batch() (requests, rows float64) {
 	if e.maxRows == 0 {
 		return 1, 1 / e.requestsPerRow
 	}
 	return max(e.maxRows*e.requestsPerRow, 1), e.maxRows
 }
 
-func (e *Estimate) allBusy() bool {
+func (e *finishEstimate) allBusy() bool {
 	for i := range e.instances {
 		if s := &e.instances[i]; !s.busy && !s.broken {
 			return false

@@ -1,4 +1,4 @@
-package lengthbucket
+package model
 
 import (
 	"triton/pkg/modelconfig/extension"
@@ -9,7 +9,7 @@ import (
 
 // pad pads a request to the length of a bucket. A request without any of the inputs is
 // unchanged.
-func (b *Runner) pad(r *infer.Request) error {
+func (b *lengthRunner) pad(r *infer.Request) error {
 	length, err := b.length(r)
 	if err != nil || length < 0 {
 		return err
@@ -38,7 +38,7 @@ func (b *Runner) pad(r *infer.Request) error {
 }
 
 // length returns the common length of all inputs and the mask; -1 when none was sent.
-func (b *Runner) length(r *infer.Request) (int64, error) {
+func (b *lengthRunner) length(r *infer.Request) (int64, error) {
 	length, from := int64(-1), ""
 	checkLength := func(p *extension.Padded) error {
 		t := r.Request.Input(p.Name)
@@ -67,7 +67,7 @@ func (b *Runner) length(r *infer.Request) (int64, error) {
 }
 
 // bucket returns the smallest bucket that holds the length; -1 when none does.
-func (b *Runner) bucket(length int64) int64 {
+func (b *lengthRunner) bucket(length int64) int64 {
 	for _, n := range b.lengths.Buckets {
 		if length <= n {
 			return n
@@ -77,7 +77,7 @@ func (b *Runner) bucket(length int64) int64 {
 }
 
 // mask pads the client's mask or makes one.
-func (b *Runner) mask(r *infer.Request, length, bucket int64) error {
+func (b *lengthRunner) mask(r *infer.Request, length, bucket int64) error {
 	m := b.lengths.Mask
 	if m == nil {
 		return nil
@@ -102,7 +102,7 @@ func (b *Runner) mask(r *infer.Request, length, bucket int64) error {
 }
 
 // maskShape appends the shape of a mask of that length; other variable dimensions are 1.
-func (b *Runner) maskShape(shape tensor.Shape, r *infer.Request, length int64) tensor.Shape {
+func (b *lengthRunner) maskShape(shape tensor.Shape, r *infer.Request, length int64) tensor.Shape {
 	if b.skip > 0 {
 		shape = append(shape, int64(r.Batch))
 	}
@@ -119,7 +119,7 @@ func (b *Runner) maskShape(shape tensor.Shape, r *infer.Request, length int64) t
 }
 
 // fill pads one input if the request has it.
-func (b *Runner) fill(r *infer.Request, p *extension.Padded, bucket int64) error {
+func (b *lengthRunner) fill(r *infer.Request, p *extension.Padded, bucket int64) error {
 	t := r.Request.Input(p.Name)
 	if t == nil {
 		return nil
@@ -148,7 +148,7 @@ func (b *Runner) fill(r *infer.Request, p *extension.Padded, bucket int64) error
 }
 
 // newBuffer allocates memory for a tensor of that shape.
-func (b *Runner) newBuffer(r *infer.Request, name string, shape tensor.Shape, at int, d tensor.DataType) (*tensor.Buffer, strides, error) {
+func (b *lengthRunner) newBuffer(r *infer.Request, name string, shape tensor.Shape, at int, d tensor.DataType) (*tensor.Buffer, strides, error) {
 	shape = b.countable(shape)
 	n, err := shape.ByteSize(d)
 	var buf *tensor.Buffer
