@@ -6,18 +6,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/repository/evict"
+	"triton/server/repository/ondemand"
 )
 
 func TestParseBudget(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Budget{
-		"8GiB":         {Device: evict.Host, Bytes: 8 << 30},
-		"1.5MiB":       {Device: evict.Host, Bytes: 3 << 19},
-		"cpu=100":      {Device: evict.Host, Bytes: 100},
-		"100B":         {Device: evict.Host, Bytes: 100},
-		"2GB":          {Device: evict.Host, Bytes: 2e9},
-		"60%":          {Device: evict.Host, Share: 0.6},
+		"8GiB":         {Device: ondemand.Host, Bytes: 8 << 30},
+		"1.5MiB":       {Device: ondemand.Host, Bytes: 3 << 19},
+		"cpu=100":      {Device: ondemand.Host, Bytes: 100},
+		"100B":         {Device: ondemand.Host, Bytes: 100},
+		"2GB":          {Device: ondemand.Host, Bytes: 2e9},
+		"60%":          {Device: ondemand.Host, Share: 0.6},
 		"gpu:1=20 GiB": {Device: "gpu:1", Bytes: 20 << 30},
 		"gpu:0=12.5%":  {Device: "gpu:0", Share: 0.125},
 	} {

@@ -11,7 +11,7 @@ import (
 
 	"triton/pkg/gpu"
 	"triton/server/repository"
-	"triton/server/repository/evict"
+	"triton/server/repository/ondemand"
 )
 
 // OnDemand configures the loading of models by requests, in auto control.
@@ -31,7 +31,7 @@ type OnDemand struct {
 
 // Budget is the memory for models on one device.
 type Budget struct {
-	Device evict.Device
+	Device ondemand.Device
 	Bytes  int64
 	// Share of the device's memory, instead of Bytes; 0: none.
 	Share float64
@@ -64,7 +64,7 @@ var units = []struct {
 // ParseBudget reads [<device>=]<amount>: the device is cpu (the default) or gpu:<index>, the amount
 // a number of bytes with or without a unit such as MiB, or a share of all memory such as 60%.
 func ParseBudget(text string) (Budget, error) {
-	b := Budget{Device: evict.Host}
+	b := Budget{Device: ondemand.Host}
 	amount := text
 	if device, rest, ok := strings.Cut(text, "="); ok {
 		amount = rest
@@ -72,8 +72,8 @@ func ParseBudget(text string) (Budget, error) {
 		n, err := strconv.ParseUint(index, 10, 16)
 		switch {
 		case isGPU && err == nil:
-			b.Device = evict.GPU(int(n))
-		case device != string(evict.Host):
+			b.Device = ondemand.GPU(int(n))
+		case device != string(ondemand.Host):
 			return Budget{}, fmt.Errorf("unknown device '%s' in memory budget '%s', expects cpu or gpu:<index>", device, text)
 		}
 	}
@@ -102,15 +102,15 @@ func ParseBudget(text string) (Budget, error) {
 }
 
 // budget returns the memory for models by device.
-func (s *Server) budget(root fs.FS) evict.Bytes {
-	all := evict.Bytes{}
+func (s *Server) budget(root fs.FS) ondemand.Bytes {
+	all := ondemand.Bytes{}
 	if free := availableMemory(root); free > 0 {
-		all[evict.Host] = int64(hostShare * float64(free))
+		all[ondemand.Host] = int64(hostShare * float64(free))
 	}
-	total := evict.Bytes{evict.Host: memoryLimit(root)}
+	total := ondemand.Bytes{ondemand.Host: memoryLimit(root)}
 	for _, d := range s.gpus.devices() {
 		if r := s.gpus.read(d); r.MemoryTotal.Known && r.MemoryUsed.Known {
-			at := evict.GPU(d.Index)
+			at := ondemand.GPU(d.Index)
 			total[at] = int64(r.MemoryTotal.Value)
 			all[at] = int64(gpuShare * float64(r.MemoryTotal.Value-min(r.MemoryUsed.Value, r.MemoryTotal.Value)))
 		}

@@ -13,7 +13,7 @@ import (
 	"triton/server/infer"
 	"triton/server/readiness"
 	"triton/server/repository"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 	"triton/server/traffic"
 )
 
@@ -139,7 +139,7 @@ func (s *statefulService) Index(readyOnly bool) *inferencepb.RepositoryIndexResp
 	for _, name := range d.Names() {
 		if !slices.ContainsFunc(out.GetModels(), func(m *inferencepb.RepositoryIndexResponse_ModelIndex) bool { return m.GetName() == name }) {
 			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{
-				Name: name, State: string(actual.Unavailable), Reason: "the state has this model, the model repository does not",
+				Name: name, State: string(state.VersionUnavailable), Reason: "the state has this model, the model repository does not",
 			})
 		}
 	}

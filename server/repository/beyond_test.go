@@ -15,7 +15,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 	"triton/server/stats"
 )
 
@@ -85,7 +85,7 @@ func TestBeyondTriton(t *testing.T) {
 
 	metrics := map[string]float64{}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(stats.NewCollector(func() []stats.Served { return []stats.Served{{Model: m.(*actual.Newest).Stats()}} }))
+	registry.MustRegister(stats.NewCollector(func() []stats.Served { return []stats.Served{{Model: m.(*state.Newest).Stats()}} }))
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	for _, f := range families {

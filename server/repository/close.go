@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"triton/server/model"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -61,8 +61,8 @@ func (r *Repository) closeVersion(ctx context.Context, v *model.LoadedVersion) e
 	id, retiring := r.retiring[v]
 	r.mu.Unlock()
 	if retiring {
-		r.actual.Change(id, func(m *actual.Model) {
-			if at := m.Version(v.Number()); at != nil && at.Loaded == v && at.State == actual.Unloading {
+		r.actual.Change(id, func(m *state.Model) {
+			if at := m.Version(v.Number()); at != nil && at.Loaded == v && at.State == state.VersionUnloading {
 				at.Unloaded()
 			}
 		})

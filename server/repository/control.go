@@ -7,9 +7,8 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/infer"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -28,13 +27,13 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		if err := infer.CheckModelName(name); err != nil {
 			return err
 		}
-		return r.admitLoad(ctx, store.ID{Name: name}, o, func() error { return r.loadFor(ctx, desired.ByClient, store.ID{Name: name}, o, nil) })
+		return r.admitLoad(ctx, store.ID{Name: name}, o, func() error { return r.loadFor(ctx, state.ByClient, store.ID{Name: name}, o, nil) })
 	})
 }
 
 // loadFor loads what a view shows of a model for a requester. An ID without a namespace stands for all
 // models of the name.
-func (r *Repository) loadFor(ctx context.Context, by desired.Requester, id store.ID, o infer.LoadOptions, see view) error {
+func (r *Repository) loadFor(ctx context.Context, by state.Requester, id store.ID, o infer.LoadOptions, see view) error {
 	defer lendPlace(ctx)()
 	op, life := r.begin(ctx)
 	wait, stop := r.waitContext(ctx)
@@ -117,9 +116,9 @@ func (r *Repository) control(do func() error) error {
 func (r *Repository) loadNamed(life context.Context, l *layout.Listing, id store.ID, o infer.LoadOptions, e edit) error {
 	requested := findings(l, id)
 	if len(o.Files) > 0 {
-		f := plan.Finding{ID: store.ID{Name: id.Name}}
+		f := state.Finding{ID: store.ID{Name: id.Name}}
 		f.Content, f.Err = l.Unpack(&r.scratch, id.Name, o)
-		requested = []plan.Finding{f}
+		requested = []state.Finding{f}
 	} else {
 		for i := range requested {
 			requested[i].Override, requested[i].Again = o.Config, o.Again

@@ -12,19 +12,16 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/infer"
-	"triton/server/repository/actual"
-	"triton/server/repository/desired"
-	"triton/server/repository/evict"
 	"triton/server/repository/layout"
 	"triton/server/repository/ondemand"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
 // Demand configures the loading of models by requests.
 type Demand struct {
 	// Budget is the memory for models by device; devices that it lacks have no limit.
-	Budget evict.Bytes
+	Budget ondemand.Bytes
 	// KeepAlive is the time after which an idle model is unloaded; negative: never.
 	KeepAlive time.Duration
 	// Timeout is the longest time that a request waits for a load; MaxWaiting the number of
@@ -74,7 +71,7 @@ func (r *Repository) endDemand(ctx context.Context) error {
 }
 
 // startOnDemand loads the pinned models and those of --load-model; requests load the others.
-func (r *Repository) startOnDemand(ctx context.Context, l *layout.Listing, requested []plan.Finding) error {
+func (r *Repository) startOnDemand(ctx context.Context, l *layout.Listing, requested []state.Finding) error {
 	if l.Err != nil && len(l.Models) == 0 {
 		r.failure.Store(&l.Err)
 		r.phase.CompareAndSwap(starting, failed)
@@ -100,7 +97,7 @@ func (r *Repository) startOnDemand(ctx context.Context, l *layout.Listing, reque
 
 // startOf returns the models that are loaded at the start: the requested and the pinned ones. A document
 // says later which models it wants loaded.
-func (r *Repository) startOf(ctx context.Context, l *layout.Listing, requested []plan.Finding) []store.ID {
+func (r *Repository) startOf(ctx context.Context, l *layout.Listing, requested []state.Finding) []store.ID {
 	var ids []store.ID
 	for _, f := range requested {
 		ids = append(ids, f.ID)
@@ -124,7 +121,7 @@ func (r *Repository) startOf(ctx context.Context, l *layout.Listing, requested [
 
 // loadNow loads a model that the operator wants, when there is memory.
 func (r *Repository) loadNow(ctx context.Context, id store.ID, o infer.LoadOptions) error {
-	return r.admitLoad(ctx, id, o, func() error { return r.loadFor(ctx, desired.ByStart, id, o, completeView) })
+	return r.admitLoad(ctx, id, o, func() error { return r.loadFor(ctx, state.ByStart, id, o, completeView) })
 }
 
 // admitLoad runs the load of a client or of the start when there is memory for it.
@@ -141,7 +138,7 @@ func (r *Repository) admitLoad(ctx context.Context, id store.ID, o infer.LoadOpt
 		for _, text := range o.Files {
 			n += int64(len(text))
 		}
-		t.Members = []ondemand.Member{{Name: key, Need: evict.Bytes{evict.Host: n}}}
+		t.Members = []ondemand.Member{{Name: key, Need: ondemand.Bytes{ondemand.Host: n}}}
 	}
 	return r.demand.Admit(ctx, key, t, load)
 }
@@ -239,17 +236,17 @@ func (s *demandSubmitter) AcquireContext(ctx context.Context, name, version stri
 
 // onDemandEntry completes the entry of a model that a request would load.
 func (r *Repository) onDemandEntry(id store.ID, e *inferencepb.RepositoryIndexResponse_ModelIndex) *inferencepb.RepositoryIndexResponse_ModelIndex {
-	if r.demand == nil || e.Reason != "" && e.Reason != actual.ReasonUnloaded {
+	if r.demand == nil || e.Reason != "" && e.Reason != state.ReasonUnloaded {
 		return e
 	}
 	switch why := r.demand.UnloadReason(r.key(id)); {
-	case e.State != "" && e.State != string(actual.Unavailable):
+	case e.State != "" && e.State != string(state.VersionUnavailable):
 	case !r.roster.Load().has(id.Name):
-		e.State, e.Reason = string(actual.Unavailable), "the state does not have this model"
+		e.State, e.Reason = string(state.VersionUnavailable), "the state does not have this model"
 	case why != "":
-		e.State, e.Reason = string(actual.Unavailable), "unloaded: "+why+"; the next request loads it"
+		e.State, e.Reason = string(state.VersionUnavailable), "unloaded: "+why+"; the next request loads it"
 	default:
-		e.State, e.Reason = string(actual.Unavailable), "not loaded: the first request loads it"
+		e.State, e.Reason = string(state.VersionUnavailable), "not loaded: the first request loads it"
 	}
 	return e
 }
@@ -258,7 +255,7 @@ func (r *Repository) onDemandEntry(id store.ID, e *inferencepb.RepositoryIndexRe
 func versionDir(f *store.Folder, version string) string { return filepath.Join(f.Dir, version) }
 
 // devicesOf returns the devices of two amounts, sorted.
-func devicesOf(a, b evict.Bytes) []evict.Device {
+func devicesOf(a, b ondemand.Bytes) []ondemand.Device {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(all)
 	return slices.Compact(all)

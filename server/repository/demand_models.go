@@ -10,11 +10,9 @@ import (
 	"triton/pkg/modelconfig/extension"
 	"triton/server/infer"
 	"triton/server/model"
-	"triton/server/repository/actual"
-	"triton/server/repository/desired"
-	"triton/server/repository/evict"
 	"triton/server/repository/layout"
 	"triton/server/repository/ondemand"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -113,8 +111,8 @@ func writeStamp(to *strings.Builder, name string, s store.Stamp) {
 
 // need estimates the memory of a model. A model that cannot be read needs none: its load reports
 // why.
-func (r *Repository) need(ctx context.Context, l *layout.Listing, m *store.Model) evict.Bytes {
-	sum := evict.Bytes{}
+func (r *Repository) need(ctx context.Context, l *layout.Listing, m *store.Model) ondemand.Bytes {
+	sum := ondemand.Bytes{}
 	c, err := l.Content(ctx, m, nil)
 	if err != nil || c.Ensemble() {
 		return sum
@@ -147,7 +145,7 @@ func (d *demandModels) Load(ctx context.Context, key string) error {
 	r := d.r
 	id := r.idOf(key)
 	return r.runTask(ctx, func(ctx context.Context) error {
-		return r.loadFor(ctx, desired.ByDemand, id, infer.LoadOptions{Config: r.overrides.get(id)}, completeView)
+		return r.loadFor(ctx, state.ByDemand, id, infer.LoadOptions{Config: r.overrides.get(id)}, completeView)
 	})
 }
 
@@ -236,8 +234,8 @@ func (d *demandModels) Loaded() []ondemand.Model {
 	return all
 }
 
-func (r *Repository) loadedModel(m *actual.Model, ready []*model.LoadedVersion) ondemand.Model {
-	l := ondemand.Model{Name: r.key(m.ID), Bytes: evict.Bytes{}}
+func (r *Repository) loadedModel(m *state.Model, ready []*model.LoadedVersion) ondemand.Model {
+	l := ondemand.Model{Name: r.key(m.ID), Bytes: ondemand.Bytes{}}
 	for _, v := range ready {
 		estimated, measured := r.memory.of(v)
 		for _, device := range devicesOf(estimated, measured) {

@@ -10,7 +10,7 @@ import (
 
 	"triton/server/backend"
 	"triton/server/infer"
-	"triton/server/repository/evict"
+	"triton/server/repository/ondemand"
 	"triton/server/store"
 )
 
@@ -107,7 +107,7 @@ func TestEnsemblesOfNamespacesOnDemand(t *testing.T) {
 	r := demandSpaces(t, &loads, func(o *Options) {
 		o.Backends = backend.Set{"python": snake}
 		o.Demand.Pinned = []string{"theirs"}
-		o.Demand.Budget = evict.Bytes{evict.Host: 1 << 30}
+		o.Demand.Budget = ondemand.Bytes{ondemand.Host: 1 << 30}
 	}, first, second)
 	require.ElementsMatch(t, []store.ID{{Namespace: second, Name: "a"}, {Namespace: second, Name: "theirs"}}, loadedIDs(r))
 	m, err := infer.Acquire(t.Context(), r, "mine", "")

@@ -6,21 +6,19 @@ import (
 	"slices"
 
 	"triton/server/infer"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
-	"triton/server/repository/settle"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
 // completeView is the view of a first load: the versions with a file that is not complete are left
 // out if there are others.
-func completeView(f *plan.Finding) (store.Stamp, bool) { return settle.Complete(f.Stamp), true }
+func completeView(f *state.Finding) (store.Stamp, bool) { return state.CompleteVersions(f.Stamp), true }
 
 // onDemand loads the loaded models again whose files have changed and stand still, and unloads
 // the removed ones. Each model is an operation of its own, because requests load and unload others
 // meanwhile.
-func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.ID, retry bool, waits map[store.ID]*settle.Wait) error {
+func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.ID, retry bool, waits map[store.ID]*state.SettleWait) error {
 	r := p.r
 	for _, id := range removed {
 		p.update(id, func() {
@@ -34,7 +32,7 @@ func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.
 		if m := l.Model(id); m != nil && !m.Ambiguous && r.changed(ctx, l, m, see) {
 			p.update(id, func() {
 				o := infer.LoadOptions{Config: r.overrideOf(id)}
-				_ = r.loadFor(p.ctx, desired.ByDemand, id, o, r.reloadView(id)) // the log has the error
+				_ = r.loadFor(p.ctx, state.ByDemand, id, o, r.reloadView(id)) // the log has the error
 			})
 		}
 		if ctx.Err() != nil {
@@ -67,7 +65,7 @@ func (p *poll) update(id store.ID, do func()) {
 // that is not loaded.
 func (r *Repository) changed(ctx context.Context, l *layout.Listing, m *store.Model, see view) bool {
 	now := r.actual.Snapshot().Model(m.ID)
-	f := plan.Finding{ID: m.ID, Location: m.Location, Broken: now.Broken()}
+	f := state.Finding{ID: m.ID, Location: m.Location, Broken: now.Broken()}
 	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
 		return false
 	}
@@ -87,12 +85,12 @@ func (r *Repository) changed(ctx context.Context, l *layout.Listing, m *store.Mo
 // to make room since: then it stays unloaded. The models of its steps that are not loaded are loaded
 // as for a request.
 func (r *Repository) reloadView(id store.ID) view {
-	settled := func(f *plan.Finding) (store.Stamp, bool) {
+	settled := func(f *state.Finding) (store.Stamp, bool) {
 		r.polling.Lock()
 		defer r.polling.Unlock()
-		return r.settledView(map[store.ID]*settle.Wait{})(f)
+		return r.settledView(map[store.ID]*state.SettleWait{})(f)
 	}
-	return func(f *plan.Finding) (store.Stamp, bool) {
+	return func(f *state.Finding) (store.Stamp, bool) {
 		switch serves := r.actual.Snapshot().Model(f.ID).Newest() != nil; {
 		case serves:
 			return settled(f)

@@ -22,7 +22,6 @@ import (
 	"triton/server/backend/backendtest"
 	"triton/server/backend/builtin"
 	"triton/server/infer"
-	"triton/server/repository/evict"
 	"triton/server/repository/ondemand"
 )
 
@@ -33,7 +32,7 @@ const demandRoom = 5 << 19
 func onDemand(loads *sync.Map, change func(o *Options)) func(*Options) {
 	return func(o *Options) {
 		o.Control = ControlAuto
-		o.Demand = Demand{Budget: evict.Bytes{evict.Host: demandRoom}, KeepAlive: -1, Timeout: 10 * time.Second, MaxWaiting: 2000}
+		o.Demand = Demand{Budget: ondemand.Bytes{ondemand.Host: demandRoom}, KeepAlive: -1, Timeout: 10 * time.Second, MaxWaiting: 2000}
 		o.Backends = backend.Set{"identity": backendtest.Loading(func(s backend.Spec) error {
 			n, _ := loads.LoadOrStore(s.Name, &atomic.Int64{})
 			n.(*atomic.Int64).Add(1)
@@ -503,7 +502,7 @@ func TestDemandStress(t *testing.T) {
 	t.Logf("%d loads, %v evictions, %d loads of models evicted shortly before", c.Loads, c.Evictions, c.ThrashLoads)
 	require.Zero(t, c.Waiting)
 	require.Zero(t, c.Queued)
-	require.LessOrEqual(t, c.Allocated[evict.Host], int64(demandRoom))
+	require.LessOrEqual(t, c.Allocated[ondemand.Host], int64(demandRoom))
 	require.NotZero(t, c.ThrashLoads)
 	require.True(t, c.Thrashing)
 }

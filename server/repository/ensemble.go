@@ -6,8 +6,8 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/model"
-	"triton/server/repository/actual"
 	"triton/server/repository/layout"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -39,12 +39,12 @@ func (r *Repository) composingVersions(c *layout.Content) ([]*model.LoadedVersio
 
 // composingVersion returns the version of model m that a step of an ensemble uses. id is the
 // model's ID. The caller holds r.mu.
-func (r *Repository) composingVersion(ensemble, id store.ID, m *actual.Model, number int64) (*model.LoadedVersion, error) {
+func (r *Repository) composingVersion(ensemble, id store.ID, m *state.Model, number int64) (*model.LoadedVersion, error) {
 	if newest := m.Newest(); newest != nil {
 		if number == -1 {
 			return newest, nil
 		}
-		if v := m.Version(number); v != nil && v.State == actual.Ready {
+		if v := m.Version(number); v != nil && v.State == state.VersionReady {
 			return v.Loaded, nil
 		}
 		return nil, status.New(status.InvalidArg, "ensemble '%s' depends on '%s' whose required version %d is not loaded.", ensemble, id, number)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"triton/pkg/inferencepb"
-	"triton/server/repository/actual"
 	"triton/server/repository/layout"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -21,7 +21,7 @@ func (r *Repository) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse 
 		switch {
 		case f.Ambiguous:
 			out.Models = append(out.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{
-				Name: f.ID.Name, State: string(actual.Unavailable), Reason: "model appears in two or more repositories",
+				Name: f.ID.Name, State: string(state.VersionUnavailable), Reason: "model appears in two or more repositories",
 			})
 		case m == nil && !readyOnly:
 			out.Models = append(out.Models, r.onDemandEntry(f.ID, r.neverLoaded(f.ID)))
@@ -57,7 +57,7 @@ func (r *Repository) explain(m store.Model, all []*inferencepb.RepositoryIndexRe
 		return all
 	}
 	for _, e := range all {
-		if e.State == string(actual.Loading) && e.Reason == "" {
+		if e.State == string(state.VersionLoading) && e.Reason == "" {
 			e.Reason = r.paths.Activity(m)
 		}
 	}
@@ -66,7 +66,7 @@ func (r *Repository) explain(m store.Model, all []*inferencepb.RepositoryIndexRe
 
 // unfit reports whether a model is an ensemble that never fitted its steps. As NVIDIA's server, the
 // index has its name only; a model of a backend of which no version could be chosen is left out.
-func (r *Repository) unfit(id store.ID, m *actual.Model) bool {
+func (r *Repository) unfit(id store.ID, m *state.Model) bool {
 	if m == nil || len(m.Versions) > 0 {
 		return false
 	}
@@ -82,9 +82,9 @@ func (r *Repository) neverLoaded(id store.ID) *inferencepb.RepositoryIndexRespon
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.refused[id]; err != nil {
-		entry.State, entry.Reason = string(actual.Unavailable), reasonOf(err)
+		entry.State, entry.Reason = string(state.VersionUnavailable), reasonOf(err)
 	} else if w := r.waits[id]; w != nil {
-		entry.State, entry.Reason = string(actual.Unavailable), w.Text(time.Now())
+		entry.State, entry.Reason = string(state.VersionUnavailable), w.Text(time.Now())
 	}
 	return entry
 }

@@ -12,7 +12,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 )
 
 func TestInfer(t *testing.T) {
@@ -38,7 +38,7 @@ func TestInfer(t *testing.T) {
 	resp.Release()
 	drained := make(chan error, 1)
 	go func() { drained <- r.Drain(context.Background()) }()
-	require.Eventually(t, m.(*actual.Newest).Stopped, time.Minute, time.Millisecond)
+	require.Eventually(t, m.(*state.Newest).Stopped, time.Minute, time.Millisecond)
 	_, err = inferOnce(t, m)
 	require.EqualError(t, err, "[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests")
 	m.Release()

@@ -9,16 +9,15 @@ import (
 
 	"triton/server/backend"
 	"triton/server/model"
-	"triton/server/repository/actual"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/stats"
 	"triton/server/store"
 )
 
 // job is a change of a version under way.
 type job struct {
-	plan.Change
+	state.Change
 	old     *model.LoadedVersion // serves until the load ends; nil: no version serves
 	folder  *store.Folder        // the fetched files, until the load ends
 	times   stats.LoadTimes      // before the load
@@ -28,16 +27,16 @@ type job struct {
 
 // beginLoad decides about each version. New versions are in the index from now on.
 func (r *Repository) beginLoad(c *layout.Content) []*job {
-	changes := plan.Versions(c, r.ready(c.ID()))
+	changes := state.PlanVersions(c, r.ready(c.ID()))
 	jobs := make([]*job, len(changes))
-	r.actual.Change(c.ID(), func(m *actual.Model) {
+	r.actual.Change(c.ID(), func(m *state.Model) {
 		m.Desired = true
 		for i, change := range changes {
 			jobs[i] = &job{Change: change}
-			if v := m.Add(change.Number); v.State == actual.Ready {
+			if v := m.Add(change.Number); v.State == state.VersionReady {
 				jobs[i].old = v.Loaded
 			} else {
-				v.State, v.Reason, v.Loaded = actual.Loading, "", nil
+				v.State, v.Reason, v.Loaded = state.VersionLoading, "", nil
 			}
 		}
 	})
@@ -45,11 +44,11 @@ func (r *Repository) beginLoad(c *layout.Content) []*job {
 }
 
 // ready returns the ready versions of a model for a plan.
-func (r *Repository) ready(id store.ID) []plan.Ready {
-	var all []plan.Ready
+func (r *Repository) ready(id store.ID) []state.ReadyVersion {
+	var all []state.ReadyVersion
 	for _, v := range r.actual.Snapshot().Model(id).Ready() {
 		from := v.From()
-		all = append(all, plan.Ready{
+		all = append(all, state.ReadyVersion{
 			Number: v.Number(), Origin: from.Origin, Config: from.Config, Stamp: from.Stamp, Broken: v.Broken(),
 		})
 	}
@@ -62,10 +61,10 @@ func (r *Repository) endLoad(c *layout.Content, jobs []*job) error {
 	begin := time.Now()
 	var retired []*model.LoadedVersion
 	if failed != nil {
-		r.actual.Change(c.ID(), func(m *actual.Model) { retired = undo(m, jobs) })
+		r.actual.Change(c.ID(), func(m *state.Model) { retired = undo(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("failed to load '%s'", c.ID()))
 	} else {
-		r.actual.Change(c.ID(), func(m *actual.Model) { retired = publish(m, jobs) })
+		r.actual.Change(c.ID(), func(m *state.Model) { retired = publish(m, jobs) })
 		r.opts.Log.Info(fmt.Sprintf("successfully loaded '%s'", c.ID()))
 	}
 	var times stats.LoadTimes
@@ -107,7 +106,7 @@ func (r *Repository) waitSurplus(jobs []*job) {
 	ctx, cancel := context.WithTimeout(r.life, surplusWait)
 	defer cancel()
 	for _, j := range jobs {
-		if j.Do == plan.ReplaceInstances {
+		if j.Do == state.VerbReplaceInstances {
 			j.version.WaitSurplus(ctx)
 		}
 	}
@@ -120,7 +119,7 @@ func failure(jobs []*job) error {
 	onlyLibrary := true
 	for _, j := range jobs {
 		if j.err != nil {
-			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, actual.Unavailable, reasonOf(j.err))
+			fmt.Fprintf(&text, "version %d is at %s state: %s;", j.Number, state.VersionUnavailable, reasonOf(j.err))
 			versions = append(versions, failedVersion{j.Number, reasonOf(j.err)})
 			onlyLibrary = onlyLibrary && errors.Is(j.err, backend.ErrNoLibrary)
 		}
@@ -133,7 +132,7 @@ func failure(jobs []*job) error {
 
 // undo takes the versions of the jobs out of service, because one of them failed. It
 // returns the versions to close.
-func undo(m *actual.Model, jobs []*job) (retired []*model.LoadedVersion) {
+func undo(m *state.Model, jobs []*job) (retired []*model.LoadedVersion) {
 	for _, j := range jobs {
 		if j.version != nil {
 			retired = append(retired, j.version)
@@ -143,9 +142,9 @@ func undo(m *actual.Model, jobs []*job) (retired []*model.LoadedVersion) {
 		}
 		v := m.Version(j.Number)
 		if j.err != nil {
-			v.State, v.Reason = actual.Unavailable, reasonOf(j.err)
+			v.State, v.Reason = state.VersionUnavailable, reasonOf(j.err)
 		} else {
-			v.State, v.Loaded = actual.Unloading, j.version
+			v.State, v.Loaded = state.VersionUnloading, j.version
 		}
 	}
 	return retired
@@ -153,19 +152,19 @@ func undo(m *actual.Model, jobs []*job) (retired []*model.LoadedVersion) {
 
 // publish puts the versions of the jobs in place of the old ones. It returns the versions
 // to close.
-func publish(m *actual.Model, jobs []*job) (retired []*model.LoadedVersion) {
+func publish(m *state.Model, jobs []*job) (retired []*model.LoadedVersion) {
 	for _, j := range jobs {
 		v := m.Version(j.Number)
 		switch j.Do {
-		case plan.Keep:
+		case state.VerbKeep:
 			continue
-		case plan.Retire:
-			v.State = actual.Unloading
-		case plan.Load, plan.ReplaceInstances:
-			v.State, v.Reason, v.Loaded = actual.Ready, "", j.version
+		case state.VerbRetire:
+			v.State = state.VersionUnloading
+		case state.VerbLoad, state.VerbReplaceInstances:
+			v.State, v.Reason, v.Loaded = state.VersionReady, "", j.version
 		}
 		if j.old != nil {
-			if j.Do == plan.ReplaceInstances {
+			if j.Do == state.VerbReplaceInstances {
 				j.version.Takeover(j.old)
 			}
 			retired = append(retired, j.old)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -70,8 +70,8 @@ func (r *Repository) listedAs(name string) []store.ID {
 }
 
 // allFindings returns a finding for each model of a listing.
-func allFindings(l *layout.Listing) []plan.Finding {
-	all := make([]plan.Finding, len(l.Models))
+func allFindings(l *layout.Listing) []state.Finding {
+	all := make([]state.Finding, len(l.Models))
 	for i, m := range l.Models {
 		all[i].ID = m.ID
 	}
@@ -80,22 +80,22 @@ func allFindings(l *layout.Listing) []plan.Finding {
 
 // findings returns a finding for the model of an ID. An ID without a namespace stands for all models of
 // the name.
-func findings(l *layout.Listing, id store.ID) []plan.Finding {
+func findings(l *layout.Listing, id store.ID) []state.Finding {
 	if id.Namespace == "" {
 		return namedFindings(l, id.Name)
 	}
-	return []plan.Finding{{ID: id, Named: true}}
+	return []state.Finding{{ID: id, Named: true}}
 }
 
 // namedFindings returns a finding for each model of a name. If the store has none, it returns
 // one finding, for a model without a namespace.
-func namedFindings(l *layout.Listing, name string) []plan.Finding {
-	var all []plan.Finding
+func namedFindings(l *layout.Listing, name string) []state.Finding {
+	var all []state.Finding
 	for _, m := range l.Named(name) {
-		all = append(all, plan.Finding{ID: m.ID, Named: true})
+		all = append(all, state.Finding{ID: m.ID, Named: true})
 	}
 	if len(all) == 0 {
-		all = append(all, plan.Finding{ID: store.ID{Name: name}, Named: true})
+		all = append(all, state.Finding{ID: store.ID{Name: name}, Named: true})
 	}
 	return all
 }

@@ -10,9 +10,8 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/server/model"
-	"triton/server/repository/actual"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/stats"
 	"triton/server/store"
 )
@@ -44,11 +43,11 @@ func lacksOnlyLibrary(err error) bool {
 // together or not at all: if one fails, the versions that served before continue to serve.
 func (r *Repository) loadModel(ctx context.Context, c *layout.Content) error {
 	err := r.loadVersions(ctx, c)
-	outcome := &plan.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
+	outcome := &state.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		outcome = &plan.Outcome{Err: err}
+		outcome = &state.Outcome{Err: err}
 		if last := r.outcomes[c.ID()]; last != nil {
 			outcome.Location, outcome.Stamp, outcome.Override = last.Location, last.Stamp, last.Override
 		}
@@ -72,17 +71,17 @@ func (r *Repository) loadVersions(ctx context.Context, c *layout.Content) error 
 	}
 	if err != nil {
 		r.opts.Log.Error(fmt.Sprintf("failed to load model '%s': %s", c.ID(), err))
-		r.actual.Change(c.ID(), func(m *actual.Model) { m.Desired = true })
+		r.actual.Change(c.ID(), func(m *state.Model) { m.Desired = true })
 		return &loadError{text: err.Error()}
 	}
 	jobs := r.beginLoad(c)
 	var wg sync.WaitGroup
 	for _, j := range jobs {
-		if j.Do == plan.Retire {
+		if j.Do == state.VerbRetire {
 			continue
 		}
 		r.opts.Log.Info(fmt.Sprintf("loading: %s:%d", c.ID(), j.Number))
-		if j.Do != plan.Keep {
+		if j.Do != state.VerbKeep {
 			wg.Go(func() { r.loadVersion(ctx, c, j, composing) })
 		}
 	}
@@ -149,7 +148,7 @@ func (r *Repository) retry(ctx context.Context, do func() error) (err error) {
 // fetch gets the files of the version of a job, if it loads any.
 func (r *Repository) fetch(ctx context.Context, c *layout.Content, j *job) (err error) {
 	j.times = c.Times
-	if err := ended(ctx); err != nil || j.Do == plan.ReplaceInstances || c.Ensemble() {
+	if err := ended(ctx); err != nil || j.Do == state.VerbReplaceInstances || c.Ensemble() {
 		return err
 	}
 	defer r.progress.begin(c.ID(), j.Number)()
@@ -170,7 +169,7 @@ func (r *Repository) build(ctx context.Context, c *layout.Content, j *job, compo
 		Times: j.times,
 	}
 	switch {
-	case j.Do == plan.ReplaceInstances:
+	case j.Do == state.VerbReplaceInstances:
 		v, err := r.builder.ReplaceInstances(ctx, s, j.old)
 		r.memory.replaced(v, j.old)
 		return v, err

@@ -15,7 +15,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/backendtest"
 	"triton/server/backend/builtin"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -248,7 +248,7 @@ func TestRefusedConfiguration(t *testing.T) {
 	const reason = "Invalid argument: dynamic batching preferred size must be <= max batch size for m"
 	status := r.Status()
 	require.Len(t, status, 2)
-	require.Equal(t, actual.Status{ID: store.ID{Name: "m"}, Reason: "Not loaded: " + reason}, status[0])
+	require.Equal(t, state.Status{ID: store.ID{Name: "m"}, Reason: "Not loaded: " + reason}, status[0])
 	require.True(t, status[1].Ready)
 	index := r.Index(false).Models
 	require.Equal(t, "m||UNAVAILABLE|"+reason, strings.Join([]string{index[0].Name, index[0].Version, index[0].State, index[0].Reason}, "|"))

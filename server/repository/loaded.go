@@ -10,7 +10,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
-	"triton/server/repository/desired"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -35,7 +35,7 @@ func (r *Repository) Loaded() []LoadedModel {
 	defer r.mu.Unlock()
 	var all []LoadedModel
 	for id := range r.desired.IDs() {
-		m := LoadedModel{ID: id, Serves: now.Model(id).Newest() != nil, Composing: r.desired.RequestedBy(id) == desired.ByStep}
+		m := LoadedModel{ID: id, Serves: now.Model(id).Newest() != nil, Composing: r.desired.RequestedBy(id) == state.ByStep}
 		if o := r.outcomes[id]; o != nil {
 			m.Override, m.Err = o.Override, o.Err
 		}

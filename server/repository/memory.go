@@ -11,16 +11,15 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/model"
-	"triton/server/repository/estimate"
-	"triton/server/repository/evict"
 	"triton/server/repository/layout"
+	"triton/server/repository/ondemand"
 	"triton/server/store"
 )
 
 // memory is the estimated and the measured memory of the loaded versions.
 type memory struct {
 	opts      *Options
-	estimator *estimate.Estimator
+	estimator *ondemand.Estimator
 
 	mu       sync.Mutex
 	versions map[*model.LoadedVersion]*versionMemory
@@ -29,11 +28,11 @@ type memory struct {
 
 // versionMemory is the memory of one version.
 type versionMemory struct {
-	source    estimate.Version
-	estimated evict.Bytes // before the load
-	gpu       evict.Bytes // by which the load raised the memory of this process
-	measured  evict.Bytes // the last measurement; nil: the backend does not report it
-	at        time.Time   // of the last measurement
+	source    ondemand.Predicted
+	estimated ondemand.Bytes // before the load
+	gpu       ondemand.Bytes // by which the load raised the memory of this process
+	measured  ondemand.Bytes // the last measurement; nil: the backend does not report it
+	at        time.Time      // of the last measurement
 }
 
 // gpuLoads are the loads on a GPU under way. What they take can be told apart only if they do not
@@ -47,7 +46,7 @@ type gpuLoads struct {
 const measureInterval = 500 * time.Millisecond
 
 func newMemory(o *Options) *memory {
-	e, err := estimate.New(o.MemoryRecord)
+	e, err := ondemand.NewEstimator(o.MemoryRecord)
 	if err != nil {
 		o.Log.Warn("the estimates of memory begin anew", "error", err)
 	}
@@ -55,12 +54,12 @@ func newMemory(o *Options) *memory {
 }
 
 // described describes a version to the estimator. folder has the version's files.
-func described(c *layout.Content, folder *store.Folder, version string) estimate.Version {
+func described(c *layout.Content, folder *store.Folder, version string) ondemand.Predicted {
 	key := "" // files that came with a load have no name of their own
 	if !c.Uploaded() {
 		key = c.Origin(layout.Version{Name: version})
 	}
-	return estimate.Version{Key: key, Files: estimate.FolderBytes(versionDir(folder, version)), Config: c.Config.ModelConfig}
+	return ondemand.Predicted{Key: key, Files: ondemand.FolderBytes(versionDir(folder, version)), Config: c.Config.ModelConfig}
 }
 
 // measure estimates the memory of a version, loads it, and measures what the load took.
@@ -112,7 +111,7 @@ func (m *memory) forget(v *model.LoadedVersion) {
 }
 
 // of returns the memory of a version; read-only. measured is nil if it is not known.
-func (m *memory) of(v *model.LoadedVersion) (estimated, measured evict.Bytes) {
+func (m *memory) of(v *model.LoadedVersion) (estimated, measured ondemand.Bytes) {
 	m.mu.Lock()
 	at := m.versions[v]
 	if at == nil {
@@ -126,13 +125,13 @@ func (m *memory) of(v *model.LoadedVersion) (estimated, measured evict.Bytes) {
 	m.mu.Unlock()
 	all := maps.Clone(at.gpu)
 	for _, r := range v.Memory() {
-		d := evict.Host
+		d := ondemand.Host
 		if r.Kind == "GPU" {
-			d = evict.GPU(int(r.ID))
+			d = ondemand.GPU(int(r.ID))
 			delete(all, d) // the backend knows better
 		}
 		if all == nil {
-			all = evict.Bytes{}
+			all = ondemand.Bytes{}
 		}
 		all[d] += int64(r.Bytes)
 	}
@@ -144,20 +143,20 @@ func (m *memory) of(v *model.LoadedVersion) (estimated, measured evict.Bytes) {
 }
 
 // addProcesses adds the memory of the processes that instances have of their own.
-func (m *memory) addProcesses(to *evict.Bytes, v *model.LoadedVersion, devices []int) {
+func (m *memory) addProcesses(to *ondemand.Bytes, v *model.LoadedVersion, devices []int) {
 	for _, pid := range v.Processes() {
 		if *to == nil {
-			*to = evict.Bytes{}
+			*to = ondemand.Bytes{}
 		}
 		if n, known := privateMemory(pid); known {
-			(*to)[evict.Host] += n
+			(*to)[ondemand.Host] += n
 		}
 		for _, d := range devices {
 			if m.opts.GPUMemory == nil {
 				break
 			}
 			if n, known := m.opts.GPUMemory(d, pid); known && n > 0 {
-				(*to)[evict.GPU(d)] += n
+				(*to)[ondemand.GPU(d)] += n
 			}
 		}
 	}
@@ -205,8 +204,8 @@ func (m *memory) beginGPU(devices []int) map[int]int64 {
 
 // endGPU returns by how much a load has raised the memory of this process. A GPU on which other
 // loads ran meanwhile is left out.
-func (m *memory) endGPU(devices []int, before map[int]int64, loaded bool) evict.Bytes {
-	var all evict.Bytes
+func (m *memory) endGPU(devices []int, before map[int]int64, loaded bool) ondemand.Bytes {
+	var all ondemand.Bytes
 	for _, d := range devices {
 		after, known := m.gpuMemory(d)
 		m.mu.Lock()
@@ -218,9 +217,9 @@ func (m *memory) endGPU(devices []int, before map[int]int64, loaded bool) evict.
 		m.mu.Unlock()
 		if was, ok := before[d]; ok && known && loaded && alone && after > was {
 			if all == nil {
-				all = evict.Bytes{}
+				all = ondemand.Bytes{}
 			}
-			all[evict.GPU(d)] = after - was
+			all[ondemand.GPU(d)] = after - was
 		}
 	}
 	return all
@@ -252,7 +251,7 @@ func gpusOf(c *inferencepb.ModelConfig) []int {
 type VersionMemory struct {
 	ID        store.ID
 	Version   string
-	Device    evict.Device
+	Device    ondemand.Device
 	Estimated int64 // negative: not known
 	Measured  int64 // negative: not known
 }
@@ -271,7 +270,7 @@ func (r *Repository) Memory() []VersionMemory {
 	return all
 }
 
-func amount(b evict.Bytes, d evict.Device) int64 {
+func amount(b ondemand.Bytes, d ondemand.Device) int64 {
 	if n, ok := b[d]; ok {
 		return n
 	}

@@ -9,20 +9,20 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/model"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
 // annotate adds to the index entries of a model why its configuration was refused, and in modes with polls
 // also what a poll waits for, or why the last load failed, and which versions serve meanwhile. In the other
 // modes the client of a load has its error.
-func (r *Repository) annotate(id store.ID, m *actual.Model, entries []*inferencepb.RepositoryIndexResponse_ModelIndex) {
+func (r *Repository) annotate(id store.ID, m *state.Model, entries []*inferencepb.RepositoryIndexResponse_ModelIndex) {
 	if len(entries) == 0 {
 		return
 	}
 	at := entries[len(entries)-1]
 	for _, e := range slices.Backward(entries) {
-		if e.State == string(actual.Ready) {
+		if e.State == string(state.VersionReady) {
 			at = e
 			break
 		}
@@ -36,7 +36,7 @@ func (r *Repository) annotate(id store.ID, m *actual.Model, entries []*inference
 }
 
 // notes returns what the index says about a model besides the states of its versions.
-func (r *Repository) notes(id store.ID, m *actual.Model) (all []string) {
+func (r *Repository) notes(id store.ID, m *state.Model) (all []string) {
 	polls := r.polls()
 	if polls {
 		all = r.progress.slow(id)

@@ -19,7 +19,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/onnx"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 )
 
 // TestLoadONNX loads ONNX models and compares the completed configuration, or
@@ -110,7 +110,7 @@ func loadONNX(t *testing.T, runtime backend.Backend, dir, name string) string {
 	}
 	index := r.Index(false).Models
 	require.Len(t, index, 1)
-	if m := index[0]; m.State != string(actual.Ready) {
+	if m := index[0]; m.State != string(state.VersionReady) {
 		return refusal(m.State, m.Reason, dir)
 	}
 	m, err := r.Model(name, "")

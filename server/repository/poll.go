@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"triton/pkg/status"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
-	"triton/server/repository/settle"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -72,7 +70,7 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.
 	if l.Err != nil {
 		return loads, l.Err
 	}
-	waits := map[store.ID]*settle.Wait{}
+	waits := map[store.ID]*state.SettleWait{}
 	p := poll{r: r, loads: loads, ctx: ctx}
 	if !o.wait {
 		p.ctx = r.life
@@ -84,7 +82,7 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.
 	if r.demand != nil {
 		err = p.onDemand(ctx, l, removed, o.retry, waits)
 	} else {
-		p.changes(r.survey(ctx, l, edit{by: desired.ByPoll, added: allFindings(l), view: r.pollView(o.retry, waits)}), removed)
+		p.changes(r.survey(ctx, l, edit{by: state.ByPoll, added: allFindings(l), view: r.pollView(o.retry, waits)}), removed)
 	}
 	r.mu.Lock()
 	r.waits = waits
@@ -93,9 +91,9 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.
 }
 
 // pollView returns the view of a poll: what stands still and, without retry, was not tried before.
-func (r *Repository) pollView(retry bool, waits map[store.ID]*settle.Wait) view {
+func (r *Repository) pollView(retry bool, waits map[store.ID]*state.SettleWait) view {
 	settled := r.settledView(waits)
-	return func(f *plan.Finding) (store.Stamp, bool) {
+	return func(f *state.Finding) (store.Stamp, bool) {
 		visible, load := settled(f)
 		if !load {
 			return visible, false
@@ -111,8 +109,8 @@ func (r *Repository) pollView(retry bool, waits map[store.ID]*settle.Wait) view 
 }
 
 // settledView returns the view of what stands still. It records what waits. A poll uses it.
-func (r *Repository) settledView(waits map[store.ID]*settle.Wait) view {
-	return func(f *plan.Finding) (store.Stamp, bool) {
+func (r *Repository) settledView(waits map[store.ID]*state.SettleWait) view {
+	return func(f *state.Finding) (store.Stamp, bool) {
 		visible, w, whole := r.settling.View(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
 		if w != nil {
 			r.logWait(f.ID, w)
@@ -127,12 +125,12 @@ func (r *Repository) forgetFailure(id store.ID, found store.Stamp) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if last := r.outcomes[id]; last != nil && last.Err != nil && last.Stamp.Same(found) {
-		r.outcomes[id] = &plan.Outcome{Location: last.Location, Stamp: last.Stamp, Override: last.Override}
+		r.outcomes[id] = &state.Outcome{Location: last.Location, Stamp: last.Stamp, Override: last.Override}
 	}
 }
 
 // loadedStamp returns the stamp of the content that serves; nil when there is none.
-func loadedStamp(last *plan.Outcome) store.Stamp {
+func loadedStamp(last *state.Outcome) store.Stamp {
 	if last == nil {
 		return nil
 	}
@@ -140,7 +138,7 @@ func loadedStamp(last *plan.Outcome) store.Stamp {
 }
 
 // gone returns the models that a listing no longer has for the settle time.
-func (r *Repository) gone(l *layout.Listing, waits map[store.ID]*settle.Wait) (removed []store.ID) {
+func (r *Repository) gone(l *layout.Listing, waits map[store.ID]*state.SettleWait) (removed []store.ID) {
 	missing := r.known()
 	for _, m := range l.Models {
 		if !m.Ambiguous {
@@ -158,7 +156,7 @@ func (r *Repository) gone(l *layout.Listing, waits map[store.ID]*settle.Wait) (r
 }
 
 // logWait logs what a poll waits for, once for each change.
-func (r *Repository) logWait(id store.ID, w *settle.Wait) {
+func (r *Repository) logWait(id store.ID, w *state.SettleWait) {
 	r.mu.Lock()
 	before := r.waits[id]
 	r.mu.Unlock()
@@ -185,8 +183,8 @@ func (r *Repository) startView() view {
 	if r.opts.Control != ControlPoll {
 		return nil
 	}
-	return func(f *plan.Finding) (store.Stamp, bool) {
-		visible := settle.Complete(f.Stamp)
+	return func(f *state.Finding) (store.Stamp, bool) {
+		visible := state.CompleteVersions(f.Stamp)
 		r.polling.Lock()
 		defer r.polling.Unlock()
 		r.tried[f.ID] = visible

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -22,9 +22,9 @@ type poll struct {
 }
 
 // changes begins the changes that follow from what a poll has found.
-func (p *poll) changes(found []plan.Finding, removed []store.ID) {
+func (p *poll) changes(found []state.Finding, removed []store.ID) {
 	r := p.r
-	var same []plan.Finding
+	var same []state.Finding
 	g := groups{of: map[string]*group{}}
 	for _, f := range found {
 		if f.Content == nil && f.Err == nil && !f.Ambiguous && f.Listed {
@@ -55,7 +55,7 @@ func (p *poll) changes(found []plan.Finding, removed []store.ID) {
 // group is the changes of models that ensembles connect.
 type group struct {
 	names   []string
-	found   []plan.Finding
+	found   []state.Finding
 	removed []store.ID
 }
 

@@ -5,7 +5,7 @@ import (
 	"sort"
 
 	"triton/server/readiness"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -103,7 +103,7 @@ func (r *Repository) conditions(checks bool) []readiness.Version {
 	for id, err := range r.refused {
 		if now.Model(id) == nil {
 			all = append(all, readiness.Version{
-				Name: id.Name, Namespace: id.Namespace, State: string(actual.Unavailable), Desired: true, Refused: true, Reason: reasonOf(err),
+				Name: id.Name, Namespace: id.Namespace, State: string(state.VersionUnavailable), Desired: true, Refused: true, Reason: reasonOf(err),
 			})
 		}
 	}

@@ -9,18 +9,16 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/model"
-	"triton/server/repository/actual"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
 // edit is an operation's change of the desired state.
 type edit struct {
-	by        desired.Requester
-	added     []plan.Finding // models to serve
-	composing bool           // also serve the models of their steps
+	by        state.Requester
+	added     []state.Finding // models to serve
+	composing bool            // also serve the models of their steps
 	// removed are the models that are no longer to be served. With dependents, the models
 	// that only they need as steps are removed too.
 	removed    []store.ID
@@ -30,12 +28,12 @@ type edit struct {
 }
 
 // view returns the part of a model's content that an operation may load.
-type view func(f *plan.Finding) (visible store.Stamp, load bool)
+type view func(f *state.Finding) (visible store.Stamp, load bool)
 
 // result is the outcome of an operation for its models.
 type result struct {
 	errs     map[store.ID]error // of loads; nil after a success
-	reported map[store.ID]error // the cause, if it is known, of each model whose action was plan.Report
+	reported map[store.ID]error // the cause, if it is known, of each model whose action was state.VerbReport
 }
 
 // reconcile edits the desired state, and brings the actual state of the edited models and of
@@ -46,7 +44,7 @@ func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) r
 
 // carryOut edits the desired state by what an operation has found, and carries out the plan that follows
 // from it.
-func (r *Repository) carryOut(ctx context.Context, found []plan.Finding, removed []store.ID, dependents bool) result {
+func (r *Repository) carryOut(ctx context.Context, found []state.Finding, removed []store.ID, dependents bool) result {
 	for _, f := range found {
 		r.warnNoEffect(f.Content)
 	}
@@ -65,17 +63,17 @@ func (r *Repository) carryOut(ctx context.Context, found []plan.Finding, removed
 			r.desired.Add(f.ID, f.By, f.Content)
 		}
 		if o := r.outcomes[f.ID]; o != nil && f.Content != nil {
-			r.outcomes[f.ID] = &plan.Outcome{Location: o.Location, Stamp: o.Stamp, Override: o.Override}
+			r.outcomes[f.ID] = &state.Outcome{Location: o.Location, Stamp: o.Stamp, Override: o.Override}
 		}
 	}
-	actions := plan.Models(r.desired, found, removed)
+	actions := state.PlanModels(r.desired, found, removed)
 	r.mu.Unlock()
 	return r.perform(ctx, actions)
 }
 
 // survey finds the added models of an edit in the store, and then their composing models. Only
 // survey and the fetch of versions wait for the store.
-func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []plan.Finding {
+func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []state.Finding {
 	all := e.added
 	seen := map[store.ID]bool{}
 	for _, f := range all {
@@ -83,7 +81,7 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 	}
 	for i := 0; i < len(all); i++ {
 		f := &all[i]
-		f.By = desired.ByStep
+		f.By = state.ByStep
 		if i < len(e.added) {
 			f.By = e.by
 		}
@@ -96,7 +94,7 @@ func (r *Repository) survey(ctx context.Context, l *layout.Listing, e edit) []pl
 		for _, p := range r.composingModels(f) {
 			if p.Name != "" && !seen[p] {
 				seen[p] = true
-				all = append(all, plan.Finding{ID: p})
+				all = append(all, state.Finding{ID: p})
 			}
 		}
 	}
@@ -115,7 +113,7 @@ func (r *Repository) warnNoEffect(c *layout.Content) {
 
 // inspectSafely is inspect with a panic as the error of the finding: what is wrong with the files of one
 // model does not keep an operation from the others.
-func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *plan.Finding, e edit) {
+func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *state.Finding, e edit) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.opts.Log.Error("panic while reading a model", "model", f.ID, "panic", p, "stack", string(debug.Stack()))
@@ -126,7 +124,7 @@ func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *pl
 }
 
 // inspect completes the finding of one model, and reads the model if it is due.
-func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Finding, e edit) {
+func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *state.Finding, e edit) {
 	if !r.examine(ctx, l, f) {
 		return
 	}
@@ -144,7 +142,7 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *plan.Fin
 }
 
 // examine compares a model in the store with the loaded one. It reports whether the model can be read.
-func (r *Repository) examine(ctx context.Context, l *layout.Listing, f *plan.Finding) bool {
+func (r *Repository) examine(ctx context.Context, l *layout.Listing, f *state.Finding) bool {
 	m := l.Model(f.ID)
 	if m == nil {
 		f.ListErr = l.Err
@@ -163,7 +161,7 @@ func (r *Repository) examine(ctx context.Context, l *layout.Listing, f *plan.Fin
 }
 
 // due reports whether to load a model that was examined, and the configuration that replaces the store's.
-func (r *Repository) due(l *layout.Listing, f *plan.Finding) (override *string, due bool) {
+func (r *Repository) due(l *layout.Listing, f *state.Finding) (override *string, due bool) {
 	if override, due = f.Due(); !due && r.relinked(l, f.ID) {
 		return f.Last.Override, true
 	}
@@ -180,7 +178,7 @@ func (r *Repository) relinked(l *layout.Listing, id store.ID) bool {
 }
 
 // composingModels returns the models of the steps of a found model, even if it is not due.
-func (r *Repository) composingModels(f *plan.Finding) []store.ID {
+func (r *Repository) composingModels(f *state.Finding) []store.ID {
 	if f.Content != nil {
 		return f.Content.ComposingModels
 	}
@@ -191,19 +189,19 @@ func (r *Repository) composingModels(f *plan.Finding) []store.ID {
 
 // perform carries out a plan: it loads models at the same time, ensembles after their
 // composing models, and then loads the ensembles that need the changed models again.
-func (r *Repository) perform(ctx context.Context, actions []plan.Action) result {
+func (r *Repository) perform(ctx context.Context, actions []state.Action) result {
 	out := result{map[store.ID]error{}, map[store.ID]error{}}
 	done := map[store.ID]chan struct{}{}
 	var changed []store.ID
 	for _, a := range actions {
 		switch a.Do {
-		case plan.Report:
+		case state.VerbReport:
 			out.reported[a.ID] = cmp.Or(out.reported[a.ID], a.Err)
 			r.opts.Log.Error(a.Text, a.Details()...)
 			continue
-		case plan.Withdraw:
+		case state.VerbWithdraw:
 			r.removeModel(a.ID)
-		case plan.Load:
+		case state.VerbLoad:
 			done[a.ID] = make(chan struct{})
 		}
 		changed = append(changed, a.ID)
@@ -211,7 +209,7 @@ func (r *Repository) perform(ctx context.Context, actions []plan.Action) result 
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, a := range actions {
-		if a.Do != plan.Load {
+		if a.Do != state.VerbLoad {
 			continue
 		}
 		wg.Go(func() {
@@ -258,7 +256,7 @@ func (r *Repository) removeModel(id store.ID) {
 // desired.
 func (r *Repository) withdraw(id store.ID, stillDesired bool) {
 	var retired []*model.LoadedVersion
-	r.actual.Change(id, func(m *actual.Model) {
+	r.actual.Change(id, func(m *state.Model) {
 		m.Desired = stillDesired
 		retired = m.Unload()
 	})

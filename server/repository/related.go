@@ -7,7 +7,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -98,7 +98,7 @@ func (r *Repository) relatedToUnload(name string, dependents bool) related {
 // anyDue reports whether an operation that finds the models of a name as steps would load one of them.
 func (r *Repository) anyDue(ctx context.Context, l *layout.Listing, name string) bool {
 	return slices.ContainsFunc(l.Named(name), func(m store.Model) bool {
-		f := plan.Finding{ID: m.ID}
+		f := state.Finding{ID: m.ID}
 		if !r.examine(ctx, l, &f) {
 			return false
 		}

@@ -13,7 +13,7 @@ import (
 
 	"triton/server/backend"
 	"triton/server/infer"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -156,7 +156,7 @@ func TestAPollThatWasOvertaken(t *testing.T) {
 	require.NoError(t, err)
 	l := r.list(t.Context())
 	defer l.Release()
-	found := r.survey(t.Context(), l, edit{added: []plan.Finding{{ID: named("a"), Again: true}}})
+	found := r.survey(t.Context(), l, edit{added: []state.Finding{{ID: named("a"), Again: true}}})
 	loads := func() int { return strings.Count(out.messages(), "successfully loaded 'e'") }
 	change := func(names ...string) {
 		p := poll{r: r, ctx: t.Context(), loads: &sync.WaitGroup{}}

@@ -17,7 +17,7 @@ import (
 	"triton/server/backend"
 	"triton/server/backend/backendtest"
 	"triton/server/infer"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 )
 
 // gated is a backend whose loads wait until they are let through.
@@ -92,7 +92,7 @@ func TestReload(t *testing.T) {
 	require.Equal(t, "m:1 READY", states(r))
 	same, err := r.Model("m", "")
 	require.NoError(t, err)
-	require.Same(t, old.(*actual.Newest).LoadedVersion, same.(*actual.Newest).LoadedVersion)
+	require.Same(t, old.(*state.Newest).LoadedVersion, same.(*state.Newest).LoadedVersion)
 	same.Release()
 
 	done = load()
@@ -101,7 +101,7 @@ func TestReload(t *testing.T) {
 	require.NoError(t, <-done, "a failed load is tried again")
 	fresh, err := r.Model("m", "1")
 	require.NoError(t, err)
-	require.NotSame(t, old.(*actual.Newest).LoadedVersion, fresh)
+	require.NotSame(t, old.(*state.Newest).LoadedVersion, fresh)
 	fresh.Release()
 	resp, err := inferOnce(t, old)
 	require.NoError(t, err, "a held version may be used")

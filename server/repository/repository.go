@@ -15,13 +15,10 @@ import (
 	"triton/server/infer"
 	"triton/server/model"
 	"triton/server/readiness"
-	"triton/server/repository/actual"
 	"triton/server/repository/agents"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/repository/ondemand"
-	"triton/server/repository/plan"
-	"triton/server/repository/settle"
+	"triton/server/repository/state"
 	"triton/server/store"
 )
 
@@ -56,7 +53,7 @@ type Options struct {
 	Namespacing bool
 	// Chooser picks the version for requests without a version; nil: the newest.
 	Chooser infer.Chooser
-	// Changed and Resolve are those of actual.Options, for traffic rules.
+	// Changed and Resolve are those of state.ActualOptions, for traffic rules.
 	Changed func(model string, newest *inferencepb.ModelConfig)
 	Resolve func(model string) (name, version string)
 	// SettleTime is how long the files of a model must be unchanged before a poll loads them.
@@ -112,7 +109,7 @@ type Repository struct {
 	phase atomic.Int32
 	// failure is why the start failed, in the phase failed.
 	failure atomic.Pointer[error]
-	actual  *actual.State
+	actual  *state.Actual
 	// policy decides about readiness, progress is what loads.
 	policy   atomic.Pointer[readiness.Policy]
 	progress progress
@@ -123,7 +120,7 @@ type Repository struct {
 	loading chan struct{} // has an element for each version that loads
 	polling sync.Mutex    // held by a poll; guards settling and tried
 	// settling is what polls wait for. tried are the stamps of the contents that polls tried to load.
-	settling settle.Tracker
+	settling state.SettleTracker
 	tried    map[store.ID]store.Stamp
 	// missed reports that a poll has left changes to a later one, because the models were being
 	// loaded; again then tells Keep that a load has ended.
@@ -144,10 +141,10 @@ type Repository struct {
 	roster     atomic.Pointer[Roster]
 
 	mu       sync.Mutex // guards the fields below
-	desired  *desired.State
-	outcomes map[store.ID]*plan.Outcome
+	desired  *state.Desired
+	outcomes map[store.ID]*state.Outcome
 	refused  map[store.ID]error                // why the last operation could not read a model's configuration
-	waits    map[store.ID]*settle.Wait         // what the last poll left for later
+	waits    map[store.ID]*state.SettleWait    // what the last poll left for later
 	retiring map[*model.LoadedVersion]store.ID // out of service, not closed yet
 
 	// life ends when the repository drains: nothing is loaded after that. It is stored
@@ -168,20 +165,20 @@ func New(o Options) *Repository {
 		reader: layout.Reader{
 			Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing, Agents: o.Agents,
 		},
-		desired:  desired.New(),
-		outcomes: map[store.ID]*plan.Outcome{},
+		desired:  state.NewDesired(),
+		outcomes: map[store.ID]*state.Outcome{},
 		refused:  map[store.ID]error{},
-		waits:    map[store.ID]*settle.Wait{},
+		waits:    map[store.ID]*state.SettleWait{},
 		tried:    map[store.ID]store.Stamp{},
 		again:    make(chan struct{}, 1),
 		retiring: map[*model.LoadedVersion]store.ID{},
 		tasks:    tasks{empty: make(chan struct{})},
 	}
-	seen := actual.Options{Namespacing: o.Namespacing, Chooser: o.Chooser, Changed: o.Changed, Resolve: o.Resolve, Log: o.Log}
+	seen := state.ActualOptions{Namespacing: o.Namespacing, Chooser: o.Chooser, Changed: o.Changed, Resolve: o.Resolve, Log: o.Log}
 	if o.Namespacing && o.Control == ControlAuto {
 		seen.Listed = r.listedAs
 	}
-	r.actual = actual.New(seen)
+	r.actual = state.NewActual(seen)
 	r.newWatcher = r.systemWatcher
 	r.settling.Time = o.SettleTime
 	o.Controller = r

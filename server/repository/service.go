@@ -6,7 +6,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/infer"
-	"triton/server/repository/actual"
+	"triton/server/repository/state"
 	"triton/server/stats"
 	"triton/server/store"
 )
@@ -65,13 +65,13 @@ func (r *Repository) Served() []stats.Served { return r.actual.Served() }
 
 // Status returns the status of all versions, and of the models that have none because
 // their configuration was refused, by model and number.
-func (r *Repository) Status() []actual.Status {
+func (r *Repository) Status() []state.Status {
 	all := r.actual.Status()
 	now := r.actual.Snapshot()
 	r.mu.Lock()
 	for id, err := range r.refused {
 		if now.Model(id) == nil {
-			all = append(all, actual.Status{ID: id, Reason: "Not loaded: " + reasonOf(err)})
+			all = append(all, state.Status{ID: id, Reason: "Not loaded: " + reasonOf(err)})
 		}
 	}
 	r.mu.Unlock()

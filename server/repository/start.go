@@ -5,9 +5,8 @@ import (
 	"slices"
 
 	"triton/pkg/status"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
-	"triton/server/repository/plan"
+	"triton/server/repository/state"
 )
 
 // Start loads the startup models. The repository serves afterwards if the error is nil
@@ -28,7 +27,7 @@ func (r *Repository) start(ctx context.Context) error {
 	if r.demand != nil {
 		return r.startOnDemand(ctx, l, requested)
 	}
-	out := r.reconcile(ctx, l, edit{by: desired.ByStart, added: requested, composing: true, view: r.startView()})
+	out := r.reconcile(ctx, l, edit{by: state.ByStart, added: requested, composing: true, view: r.startView()})
 	if !r.phase.CompareAndSwap(starting, ready) {
 		r.phase.CompareAndSwap(failed, ready)
 	}
@@ -46,7 +45,7 @@ func (r *Repository) start(ctx context.Context) error {
 }
 
 // startupModels finds the startup models.
-func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []plan.Finding, error) {
+func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []state.Finding, error) {
 	if r.paths != nil {
 		if err := r.paths.Check(ctx); err != nil {
 			return nil, nil, err
@@ -64,7 +63,7 @@ func (r *Repository) startupModels(ctx context.Context) (*layout.Listing, []plan
 	if all {
 		return l, allFindings(l), l.Err
 	}
-	var requested []plan.Finding
+	var requested []state.Finding
 	for _, name := range names {
 		requested = append(requested, namedFindings(l, name)...)
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"time"
-
-	"triton/server/repository/evict"
 )
 
 // Counts is what a Manager has done, for the metrics.
@@ -17,7 +15,7 @@ type Counts struct {
 	ThrashLoads       uint64            // loads of models that had been evicted shortly before
 	Waiting, Queued   int               // requests that wait for a load; loads that wait for memory
 	Thrashing         bool
-	Budget, Allocated evict.Bytes
+	Budget, Allocated Bytes
 }
 
 // Counts returns the counts.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"triton/pkg/status"
-	"triton/server/repository/evict"
 )
 
 // cannotFit returns the error of a load for which there will never be memory.
@@ -60,7 +59,7 @@ func (m *Manager) holders(p *place, all []Model, which func(*Model) bool) string
 }
 
 // share reports whether two models use memory of the same device.
-func share(a, b evict.Bytes) bool {
+func share(a, b Bytes) bool {
 	for d, n := range a {
 		if n > 0 && b[d] > 0 {
 			return true
@@ -70,11 +69,11 @@ func share(a, b evict.Bytes) bool {
 }
 
 // Text writes bytes for people: "20.0 MiB", with the device unless it is the host.
-func Text(b evict.Bytes) string {
+func Text(b Bytes) string {
 	var parts []string
 	for _, d := range slices.Sorted(maps.Keys(b)) {
 		text := fmt.Sprintf("%.1f MiB", float64(b[d])/(1<<20))
-		if d != evict.Host {
+		if d != Host {
 			text += " of " + string(d)
 		}
 		parts = append(parts, text)

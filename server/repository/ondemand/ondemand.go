@@ -1,6 +1,6 @@
 // Package ondemand loads models when the first request needs them and unloads idle ones to make
-// room. It decides when, and keeps the count of memory; package repository loads and unloads, and
-// package evict orders the models.
+// room. It decides when and which, predicts how much memory a model needs, and keeps the count of it;
+// package repository loads and unloads.
 //
 // A load passes these states. All requests that need the model wait for the same load.
 //
@@ -15,8 +15,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"triton/server/repository/evict"
 )
 
 // Models are the models that a Manager loads and unloads. The methods are called without locks and
@@ -49,13 +47,13 @@ type Target struct {
 type Member struct {
 	Name   string
 	Loaded bool
-	Need   evict.Bytes // estimate for a load
+	Need   Bytes // estimate for a load
 }
 
 // Model is a loaded model.
 type Model struct {
 	Name  string
-	Bytes evict.Bytes // measured, else estimated
+	Bytes Bytes // measured, else estimated
 	// Uses is the number of requests since the load.
 	Uses uint64
 	// Busy reports whether requests hold the model, or sequences are open.
@@ -83,7 +81,7 @@ type Settings struct {
 // Options configure a Manager.
 type Options struct {
 	Models Models
-	Budget evict.Bytes
+	Budget Bytes
 	// KeepAlive is the time after which an idle model is unloaded; negative: never.
 	KeepAlive time.Duration
 	// Pinned are the models that are loaded at the start and never unloaded.
@@ -123,12 +121,12 @@ type Manager struct {
 	queue    []*place
 	reserved map[string]*reservation
 	closing  []closing
-	leaving  map[string]evict.Bytes // models that are being unloaded
+	leaving  map[string]Bytes // models that are being unloaded
 	failed   map[string]*failure
 	unknown  map[string]time.Time
 	usage    map[string]*usage
 	reasons  map[string]string
-	book     *evict.Book
+	book     *useBook
 	counts   Counts
 	recent   recent
 	changed  chan struct{} // closed at a change that may let a load continue
@@ -139,8 +137,8 @@ type Manager struct {
 func New(o Options) *Manager {
 	m := &Manager{
 		opts: o, flights: map[string]*flight{}, reserved: map[string]*reservation{}, failed: map[string]*failure{},
-		unknown: map[string]time.Time{}, usage: map[string]*usage{}, reasons: map[string]string{}, leaving: map[string]evict.Bytes{},
-		book: evict.NewBook(o.Budget), changed: make(chan struct{}), counts: Counts{Evictions: map[Reason]uint64{}},
+		unknown: map[string]time.Time{}, usage: map[string]*usage{}, reasons: map[string]string{}, leaving: map[string]Bytes{},
+		book: newUseBook(o.Budget), changed: make(chan struct{}), counts: Counts{Evictions: map[Reason]uint64{}},
 	}
 	m.life, m.end = context.WithCancel(context.Background())
 	return m

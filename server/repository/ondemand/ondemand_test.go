@@ -19,7 +19,6 @@ import (
 
 	"triton/pkg/sharedtest"
 	"triton/pkg/status"
-	"triton/server/repository/evict"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,7 +61,7 @@ func newWorld(t *testing.T, budget int64, sizes map[string]int64) *world {
 }
 
 func (w *world) manager(change func(*Options)) *Manager {
-	o := Options{Models: w, Budget: evict.Bytes{evict.Host: w.budget}, KeepAlive: -1, Timeout: 30 * time.Second, MaxWaiting: 10000, Log: slog.New(slog.DiscardHandler)}
+	o := Options{Models: w, Budget: Bytes{Host: w.budget}, KeepAlive: -1, Timeout: 30 * time.Second, MaxWaiting: 10000, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&o)
 	}
@@ -81,7 +80,7 @@ func (w *world) Target(_ context.Context, name string) (Target, error) {
 	t := Target{Known: true, Content: w.files, Priority: m.settings.Priority}
 	for _, member := range append([]string{name}, m.steps...) {
 		one := w.models[member]
-		t.Members = append(t.Members, Member{Name: member, Loaded: one.loaded, Need: evict.Bytes{evict.Host: one.size}})
+		t.Members = append(t.Members, Member{Name: member, Loaded: one.loaded, Need: Bytes{Host: one.size}})
 	}
 	return t, nil
 }
@@ -170,7 +169,7 @@ func (w *world) Loaded() []Model {
 	for name, m := range w.models {
 		if m.loaded {
 			all = append(all, Model{
-				Name: name, Bytes: evict.Bytes{evict.Host: m.size}, Uses: m.uses, Busy: m.refs > 0,
+				Name: name, Bytes: Bytes{Host: m.size}, Uses: m.uses, Busy: m.refs > 0,
 				With: w.users(name), Ensemble: len(m.steps) > 0, LoadTime: w.loadTime, Settings: m.settings,
 			})
 		}

@@ -4,22 +4,20 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"triton/server/repository/evict"
 )
 
 // place is the place of a load in the queue for memory. Only the first one evicts models.
 type place struct {
 	name     string
 	priority int
-	need     evict.Bytes
+	need     Bytes
 	members  map[string]bool
 	why      string // it waits
 }
 
 // reservation is memory for a load.
 type reservation struct {
-	bytes evict.Bytes
+	bytes Bytes
 	loads int // that use it
 }
 
@@ -104,17 +102,17 @@ func (m *Manager) tryReserve(p *place, t Target, changes uint64) (free func(), a
 	p.need = m.needOf(t, all, false)
 	freed := m.freed() // once: a model that is closed meanwhile would count as used and not as freed
 	used := m.used(all, freed)
-	lack := evict.Lack(m.opts.Budget, used, m.needOf(t, all, true))
+	lack := lackOf(m.opts.Budget, used, m.needOf(t, all, true))
 	if lack.None() {
 		defer m.mu.Unlock()
 		return m.take(t, all), false, nil
 	}
-	if least := evict.Lack(m.opts.Budget, m.fixed(all, p), p.need); !least.None() {
+	if least := lackOf(m.opts.Budget, m.fixed(all, p), p.need); !least.None() {
 		defer m.mu.Unlock()
 		return nil, false, m.cannotFit(p, all)
 	}
 	lack.Add(freed, -1)
-	victims, enough := evict.Choose(lack, m.candidates(all, p))
+	victims, enough := choose(lack, m.candidates(all, p))
 	if !enough {
 		p.why = m.waitsFor(p, all)
 	}

@@ -2,21 +2,19 @@ package ondemand
 
 import (
 	"slices"
-
-	"triton/server/repository/evict"
 )
 
 // closing is memory that an unloaded model has not freed yet.
 type closing struct {
-	bytes   evict.Bytes
+	bytes   Bytes
 	pending func() bool
 }
 
 // needOf returns the memory that a load needs for the members that are not loaded now. With shared it
 // leaves out what other loads have reserved: two ensembles may need the same step. The caller holds
 // m.mu.
-func (m *Manager) needOf(t Target, all []Model, shared bool) evict.Bytes {
-	need := evict.Bytes{}
+func (m *Manager) needOf(t Target, all []Model, shared bool) Bytes {
+	need := Bytes{}
 	for _, member := range t.Members {
 		if !isLoaded(all, member.Name) && (!shared || !m.counted(member.Name)) {
 			addTo(need, member.Need)
@@ -36,7 +34,7 @@ func isLoaded(all []Model, name string) bool {
 }
 
 // addTo adds all devices of other.
-func addTo(b, other evict.Bytes) {
+func addTo(b, other Bytes) {
 	for d, n := range other {
 		b[d] += n
 	}
@@ -44,8 +42,8 @@ func addTo(b, other evict.Bytes) {
 
 // used returns the memory that is in use or reserved, with what is about to be freed. The caller
 // holds m.mu.
-func (m *Manager) used(all []Model, freed evict.Bytes) evict.Bytes {
-	used := evict.Bytes{}
+func (m *Manager) used(all []Model, freed Bytes) Bytes {
+	used := Bytes{}
 	for _, l := range all {
 		addTo(used, l.Bytes)
 	}
@@ -64,9 +62,9 @@ func (m *Manager) used(all []Model, freed evict.Bytes) evict.Bytes {
 }
 
 // freed returns the memory that models are about to free. The caller holds m.mu.
-func (m *Manager) freed() evict.Bytes {
+func (m *Manager) freed() Bytes {
 	m.closing = slices.DeleteFunc(m.closing, func(c closing) bool { return !c.pending() })
-	sum := evict.Bytes{}
+	sum := Bytes{}
 	for _, c := range m.closing {
 		addTo(sum, c.bytes)
 	}
@@ -75,7 +73,7 @@ func (m *Manager) freed() evict.Bytes {
 
 // candidates returns the models that may be evicted for a load, the one to evict first at the
 // beginning. The caller holds m.mu.
-func (m *Manager) candidates(all []Model, p *place) []evict.Candidate {
+func (m *Manager) candidates(all []Model, p *place) []candidate {
 	var names []string
 	by := map[string]*Model{}
 	for i := range all {
@@ -86,9 +84,9 @@ func (m *Manager) candidates(all []Model, p *place) []evict.Candidate {
 		}
 	}
 	m.book.Order(names)
-	list := make([]evict.Candidate, 0, len(names))
+	list := make([]candidate, 0, len(names))
 	for _, name := range names {
-		list = append(list, evict.Candidate{Name: name, Frees: by[name].Bytes})
+		list = append(list, candidate{Name: name, Frees: by[name].Bytes})
 	}
 	return list
 }
@@ -110,8 +108,8 @@ func (m *Manager) kept(l *Model, all []Model, p *place) bool {
 }
 
 // fixed returns the memory that will never be free for a load. The caller holds m.mu.
-func (m *Manager) fixed(all []Model, p *place) evict.Bytes {
-	sum := evict.Bytes{}
+func (m *Manager) fixed(all []Model, p *place) Bytes {
+	sum := Bytes{}
 	for i := range all {
 		if l := &all[i]; l.Lasting || m.pinned(l, all) || p.members[l.Name] {
 			addTo(sum, l.Bytes)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"triton/server/repository/evict"
 )
 
 // Reason is why a model was evicted.
@@ -52,7 +50,7 @@ func (m *Manager) markLeaving(name string, all []Model) {
 	l := find(all, name)
 	m.leaving[name] = l.Bytes
 	for _, user := range l.With {
-		m.leaving[user] = evict.Bytes{}
+		m.leaving[user] = Bytes{}
 	}
 }
 
@@ -146,9 +144,9 @@ func (m *Manager) sweep() time.Duration {
 		}
 		next = max(min(next, left), minSweep)
 	}
-	var over []evict.Candidate
+	var over []candidate
 	if len(m.queue) == 0 {
-		over, _ = evict.Choose(m.excess(all), m.candidates(all, nil))
+		over, _ = choose(m.excess(all), m.candidates(all, nil))
 	}
 	for _, name := range expired {
 		m.markLeaving(name, all)
@@ -172,9 +170,9 @@ func (m *Manager) needed(l *Model, all []Model) bool {
 }
 
 // excess returns by how much the loaded models exceed the budget. The caller holds m.mu.
-func (m *Manager) excess(all []Model) evict.Bytes {
+func (m *Manager) excess(all []Model) Bytes {
 	used := m.used(all, nil)
-	over := evict.Bytes{}
+	over := Bytes{}
 	for d, limit := range m.opts.Budget {
 		if n := used[d] - limit; n > 0 {
 			over[d] = n

@@ -1,4 +1,4 @@
-package actual
+package state
 
 import (
 	"fmt"

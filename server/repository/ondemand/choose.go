@@ -1,22 +1,22 @@
-package evict
+package ondemand
 
 import (
 	"maps"
 	"slices"
 )
 
-// Candidate is a loaded model that may be evicted, and the memory that this frees.
-type Candidate struct {
+// candidate is a loaded model that may be evicted, and the memory that this frees.
+type candidate struct {
 	Name  string
 	Frees Bytes
 }
 
-// Choose returns the candidates to evict so that lack is free, in the order of the candidates,
-// which is that of Book.Order. It returns false if all of them together do not free enough.
+// choose returns the candidates to evict so that lack is free, in the order of the candidates,
+// which is that of useBook.Order. It returns false if all of them together do not free enough.
 // It evicts no candidate that the others make superfluous.
-func Choose(lack Bytes, ordered []Candidate) ([]Candidate, bool) {
+func choose(lack Bytes, ordered []candidate) ([]candidate, bool) {
 	left := maps.Clone(lack)
-	var chosen []Candidate
+	var chosen []candidate
 	for _, c := range ordered {
 		if left.None() {
 			break
@@ -68,8 +68,8 @@ func (b Bytes) overlaps(other Bytes) bool {
 	return false
 }
 
-// Lack returns what is missing on each device of a budget when used and need are taken.
-func Lack(budget, used, need Bytes) Bytes {
+// lackOf returns what is missing on each device of a budget when used and need are taken.
+func lackOf(budget, used, need Bytes) Bytes {
 	lack := Bytes{}
 	for d, limit := range budget {
 		if n := used[d] + need[d] - limit; n > 0 && need[d] > 0 {

@@ -1,4 +1,4 @@
-package actual
+package state
 
 import (
 	"slices"
@@ -9,32 +9,32 @@ import (
 	"triton/server/store"
 )
 
-// steps finds the models of an ensemble's steps by ID.
-type steps struct {
-	state *State
+// stepsOfActual finds the models of an ensemble's steps by ID.
+type stepsOfActual struct {
+	state *Actual
 	ids   map[string]store.ID // by name
 }
 
 // submitter finds the models that a model calls by name while it executes. If several models
 // have the name, it prefers the one in the calling model's namespace.
 type submitter struct {
-	state     *State
+	state     *Actual
 	namespace string
 }
 
 var (
-	_ infer.Submitter = (*steps)(nil)
+	_ infer.Submitter = (*stepsOfActual)(nil)
 	_ infer.Submitter = (*submitter)(nil)
 )
 
 // Steps returns the submitter of an ensemble; ids are the IDs of its steps' models by name.
-func (s *State) Steps(ids map[string]store.ID) infer.Submitter { return &steps{s, ids} }
+func (s *Actual) Steps(ids map[string]store.ID) infer.Submitter { return &stepsOfActual{s, ids} }
 
 // Submitter returns the submitter of a model in a namespace.
-func (s *State) Submitter(namespace string) infer.Submitter { return &submitter{s, namespace} }
+func (s *Actual) Submitter(namespace string) infer.Submitter { return &submitter{s, namespace} }
 
 // Acquire takes a reference to the model of a step.
-func (s *steps) Acquire(name, version string) (infer.Callee, error) {
+func (s *stepsOfActual) Acquire(name, version string) (infer.Callee, error) {
 	id := s.ids[name]
 	rule := s.state.versionOf(name, version)
 	for {
@@ -57,7 +57,7 @@ func (s *steps) Acquire(name, version string) (infer.Callee, error) {
 // versionOf returns the version of a step's model: the one that the step names, or the one of the
 // model's rules. Rules that lead to another model do not count, because the ensemble was checked
 // against this one.
-func (s *State) versionOf(name, version string) string {
+func (s *Actual) versionOf(name, version string) string {
 	if version != "" || s.opts.Resolve == nil {
 		return version
 	}
@@ -72,7 +72,7 @@ func (m *Model) ready(number string) *model.LoadedVersion {
 	if number == "" || m == nil {
 		return m.Newest()
 	}
-	if i := slices.IndexFunc(m.Versions, func(v Version) bool { return v.text == number && v.State == Ready }); i >= 0 {
+	if i := slices.IndexFunc(m.Versions, func(v Version) bool { return v.text == number && v.State == VersionReady }); i >= 0 {
 		return m.Versions[i].Loaded
 	}
 	return nil

@@ -1,6 +1,7 @@
-// Package estimate predicts how much memory a model will use when it is loaded: from the sizes of
-// its files, and from what was measured when it was loaded before. It loads nothing.
-package estimate
+// How much memory a model will use when it is loaded is predicted from the sizes of its files, and from
+// what was measured when it was loaded before.
+
+package ondemand
 
 import (
 	"encoding/json"
@@ -13,11 +14,10 @@ import (
 	"sync"
 
 	"triton/pkg/inferencepb"
-	"triton/server/repository/evict"
 )
 
-// Version is a version to load.
-type Version struct {
+// Predicted is a version to load.
+type Predicted struct {
 	// Key identifies the version among all that were measured; empty: it is not recorded.
 	Key   string
 	Files int64 // the sizes of its files
@@ -38,19 +38,19 @@ type Estimator struct {
 	file string
 
 	mu        sync.Mutex
-	record    map[string]measured // by Version.Key
+	record    map[string]measured // by Predicted.Key
 	multiples map[string]float64  // by backend
 }
 
 // measured is the memory of a version as it was measured last.
 type measured struct {
-	Files int64       `json:"files"`
-	Bytes evict.Bytes `json:"bytes"`
+	Files int64 `json:"files"`
+	Bytes Bytes `json:"bytes"`
 }
 
-// New returns an estimator that keeps what it has learned in a file; without a name it keeps it
+// NewEstimator returns an estimator that keeps what it has learned in a file; without a name it keeps it
 // in memory only.
-func New(file string) (*Estimator, error) {
+func NewEstimator(file string) (*Estimator, error) {
 	e := &Estimator{file: file, record: map[string]measured{}, multiples: map[string]float64{}}
 	if file == "" {
 		return e, nil
@@ -70,7 +70,7 @@ func New(file string) (*Estimator, error) {
 }
 
 // Estimate predicts the memory of a version.
-func (e *Estimator) Estimate(v Version) evict.Bytes {
+func (e *Estimator) Estimate(v Predicted) Bytes {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if was, ok := e.record[v.Key]; ok {
@@ -81,7 +81,7 @@ func (e *Estimator) Estimate(v Version) evict.Bytes {
 
 // scaled returns the memory of the same model with other files. Small files, such as the code of a
 // Python model, do not decide about it.
-func (m measured) scaled(files int64) evict.Bytes {
+func (m measured) scaled(files int64) Bytes {
 	all := maps.Clone(m.Bytes)
 	for d, n := range all {
 		if m.Files >= minFiles && files >= minFiles {
@@ -102,42 +102,42 @@ func (e *Estimator) multiple(backend string) float64 {
 }
 
 // predict returns the memory of a version that was never measured.
-func predict(v Version, multiple float64) evict.Bytes {
-	all := evict.Bytes{}
+func predict(v Predicted, multiple float64) Bytes {
+	all := Bytes{}
 	files := int64(multiple * float64(v.Files))
 	switch v.Config.GetBackend() {
 	case "onnxruntime":
 		for device, instances := range placements(v.Config) {
-			if device == evict.Host {
+			if device == Host {
 				instances = 1 // they share a session
 			}
 			all[device] = int64(instances) * (files + sessionBase)
 		}
 	case "python":
 		for _, instances := range placements(v.Config) {
-			all[evict.Host] += int64(instances) * (files + processBase)
+			all[Host] += int64(instances) * (files + processBase)
 		}
 	default:
-		all[evict.Host] = files + otherBase
+		all[Host] = files + otherBase
 	}
 	return all
 }
 
 // placements returns the number of instances by device.
-func placements(c *inferencepb.ModelConfig) map[evict.Device]int {
-	all := map[evict.Device]int{}
+func placements(c *inferencepb.ModelConfig) map[Device]int {
+	all := map[Device]int{}
 	for _, g := range c.GetInstanceGroup() {
 		n := max(int(g.GetCount()), 1)
 		if g.GetKind() != inferencepb.ModelInstanceGroup_KIND_GPU {
-			all[evict.Host] += n
+			all[Host] += n
 			continue
 		}
 		for _, gpu := range g.GetGpus() {
-			all[evict.GPU(int(gpu))] += n
+			all[GPU(int(gpu))] += n
 		}
 	}
 	if len(all) == 0 {
-		all[evict.Host] = 1
+		all[Host] = 1
 	}
 	return all
 }
@@ -150,14 +150,14 @@ const (
 )
 
 // Learn records the memory of a version that is loaded.
-func (e *Estimator) Learn(v Version, bytes evict.Bytes) error {
+func (e *Estimator) Learn(v Predicted, bytes Bytes) error {
 	if len(bytes) == 0 {
 		return nil
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	backend := v.Config.GetBackend()
-	if n := bytes[evict.Host]; v.Files >= minFiles && n > 0 && backend == "onnxruntime" {
+	if n := bytes[Host]; v.Files >= minFiles && n > 0 && backend == "onnxruntime" {
 		was := e.multiple(backend)
 		e.multiples[backend] = was + weight*(float64(max(n-sessionBase, 0))/float64(v.Files)-was)
 	}
@@ -173,7 +173,7 @@ func (e *Estimator) Learn(v Version, bytes evict.Bytes) error {
 }
 
 // similar reports whether the bytes differ by less than a tenth.
-func similar(a, b evict.Bytes) bool {
+func similar(a, b Bytes) bool {
 	for d, n := range b {
 		if diff := a[d] - n; max(diff, -diff)*10 > n {
 			return false
@@ -195,11 +195,11 @@ func (e *Estimator) save() error {
 	return os.Rename(next, e.file)
 }
 
-// maxNesting bounds how deep a folder is read: links may form circles.
-const maxNesting = 16
+// maxFolderNesting bounds how deep a folder is read: links may form circles.
+const maxFolderNesting = 16
 
 // FolderBytes returns the sizes of all files below a folder. It follows links.
-func FolderBytes(dir string) int64 { return folderBytes(dir, maxNesting) }
+func FolderBytes(dir string) int64 { return folderBytes(dir, maxFolderNesting) }
 
 func folderBytes(path string, depth int) (sum int64) {
 	entries, err := os.ReadDir(path)

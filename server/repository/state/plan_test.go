@@ -1,4 +1,4 @@
-package plan
+package state
 
 import (
 	"errors"
@@ -12,12 +12,11 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/store"
 )
 
-// TestModels decides about models without any store, backend or version.
+// TestPlanModels decides about models without any store, backend or version.
 //
 //	plan
 //	NAME [store=STAMP] [have=STAMP] [broken] [twice] [named] [override] [before] [unreadable] [steps=NAME,...]
@@ -25,12 +24,12 @@ import (
 //
 // A line is a desired model: the stamp of the store and of the last load, whether that load had
 // an override, and whether a client requests one now.
-func TestModels(t *testing.T) {
+func TestPlanModels(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			require.Equal(t, "plan", d.Cmd)
-			state := desired.New()
+			desired := NewDesired()
 			var found []Finding
 			var removed []store.ID
 			for line := range strings.SplitSeq(d.Input, "\n") {
@@ -40,18 +39,18 @@ func TestModels(t *testing.T) {
 				}
 				f := parseFinding(t, line)
 				if f.Content != nil {
-					state.Add(f.ID, desired.ByPoll, f.Content)
+					desired.Add(f.ID, ByPoll, f.Content)
 				}
 				found = append(found, f)
 			}
 			var out strings.Builder
-			for _, a := range Models(state, found, removed) {
+			for _, a := range PlanModels(desired, found, removed) {
 				switch a.Do {
-				case Report:
+				case VerbReport:
 					fmt.Fprintln(&out, "report", a.Text)
-				case Withdraw:
+				case VerbWithdraw:
 					fmt.Fprintln(&out, "withdraw", a.ID)
-				case Load:
+				case VerbLoad:
 					fmt.Fprint(&out, "load ", a.ID)
 					if a.Content.Override != nil {
 						fmt.Fprint(&out, " with the configuration ", *a.Content.Override)
@@ -128,14 +127,14 @@ func stampOf(text string) store.Stamp {
 	return store.Stamp{"": {Tag: text, Dir: true}}
 }
 
-// TestVersions decides about the versions of a model.
-func TestVersions(t *testing.T) {
+// TestPlanVersions decides about the versions of a model.
+func TestPlanVersions(t *testing.T) {
 	t.Parallel()
 	stamp := func(files ...string) store.Stamp {
 		s := store.Stamp{"": {Tag: strings.Join(files, ""), Dir: true}}
 		for _, f := range files {
 			name, tag, _ := strings.Cut(f, "=")
-			s[name] = store.Entry{Tag: tag, Dir: isVersion(name)}
+			s[name] = store.Entry{Tag: tag, Dir: isTestVersion(name)}
 		}
 		return s
 	}
@@ -180,12 +179,12 @@ func TestVersions(t *testing.T) {
 			if test.oldConf == "same" {
 				old = parse(test.config)
 			}
-			var ready []Ready
+			var ready []ReadyVersion
 			for _, text := range test.ready {
 				var n int64
 				_, err := fmt.Sscan(strings.TrimRight(text, "!@"), &n)
 				require.NoError(t, err)
-				v := Ready{
+				v := ReadyVersion{
 					Number: n, Broken: strings.Contains(text, "!"),
 					Origin: fmt.Sprintf("r/m/%d", n), Config: old.ModelConfig, Stamp: base,
 				}
@@ -195,7 +194,7 @@ func TestVersions(t *testing.T) {
 				ready = append(ready, v)
 			}
 			var got []string
-			for _, s := range Versions(c, ready) {
+			for _, s := range PlanVersions(c, ready) {
 				got = append(got, fmt.Sprintf("%d:%s", s.Number, verbs[s.Do]))
 			}
 			require.Equal(t, test.want, strings.Join(got, " "))
@@ -203,6 +202,6 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-var verbs = map[Verb]string{Load: "load", ReplaceInstances: "regroup", Keep: "keep", Retire: "retire"}
+var verbs = map[Verb]string{VerbLoad: "load", VerbReplaceInstances: "regroup", VerbKeep: "keep", VerbRetire: "retire"}
 
-func isVersion(name string) bool { return slices.Contains([]string{"1", "2"}, name) }
+func isTestVersion(name string) bool { return slices.Contains([]string{"1", "2"}, name) }

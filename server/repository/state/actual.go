@@ -1,7 +1,4 @@
-// Package actual is the actual state of a server's models: their versions and the state of
-// each. Requests find their version in an immutable snapshot and take no lock. Other
-// packages decide what the state should be.
-package actual
+package state
 
 import (
 	"log/slog"
@@ -13,8 +10,8 @@ import (
 	"triton/server/store"
 )
 
-// Options configure a State.
-type Options struct {
+// ActualOptions configure a Actual.
+type ActualOptions struct {
 	// Namespacing lets models in different paths have the same name.
 	Namespacing bool
 	// Chooser picks the version for requests without a version; nil: the newest.
@@ -31,26 +28,26 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// State is the models of a server as they are now.
-type State struct {
-	opts    Options
+// Actual is the models of a server as they are now.
+type Actual struct {
+	opts    ActualOptions
 	mu      sync.Mutex // held while a snapshot is replaced
 	current atomic.Pointer[Snapshot]
 }
 
-// New returns a state without models.
-func New(o Options) *State {
-	s := &State{opts: o}
+// NewActual returns a state without models.
+func NewActual(o ActualOptions) *Actual {
+	s := &Actual{opts: o}
 	s.current.Store(&Snapshot{})
 	return s
 }
 
 // Snapshot returns the current snapshot.
-func (s *State) Snapshot() *Snapshot { return s.current.Load() }
+func (s *Actual) Snapshot() *Snapshot { return s.current.Load() }
 
 // Change publishes a snapshot in which one model is changed. The edit gets a copy of the
 // model, without versions if the state does not have it.
-func (s *State) Change(id store.ID, edit func(m *Model)) {
+func (s *Actual) Change(id store.ID, edit func(m *Model)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.current.Load()

@@ -1,4 +1,4 @@
-package settle
+package state
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"triton/server/store"
 )
 
-// Wait says what a poll does not load yet, and why.
-type Wait struct {
+// SettleWait says what a poll does not load yet, and why.
+type SettleWait struct {
 	// Until is when it will stand still if nothing changes; zero: that is not known, because a file is
 	// not complete by its name.
 	Until time.Time
@@ -21,7 +21,7 @@ type Wait struct {
 }
 
 // Text describes the wait, for the repository index.
-func (w *Wait) Text(now time.Time) string {
+func (w *SettleWait) Text(now time.Time) string {
 	ago := fmt.Sprintf("%.1f s ago", max(now.Sub(w.changed), 0).Seconds())
 	what := "the model"
 	if w.entry != "" && store.IsVersion(w.entry) {
@@ -47,6 +47,6 @@ func (w *Wait) Text(now time.Time) string {
 }
 
 // Same reports whether two waits are for the same change.
-func (w *Wait) Same(v *Wait) bool {
+func (w *SettleWait) Same(v *SettleWait) bool {
 	return v != nil && w.entry == v.entry && w.file == v.file && w.partial == v.partial && w.gone == v.gone
 }

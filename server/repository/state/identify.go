@@ -1,4 +1,4 @@
-package actual
+package state
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // Identify returns the model that a name means for a caller in a namespace, whether it is loaded or
 // not: that of the namespace, else the only one of the name. A name that no model has stands for a
 // model without a namespace; a name that several models have is an error.
-func (s *State) Identify(namespace, name string) (store.ID, error) {
+func (s *Actual) Identify(namespace, name string) (store.ID, error) {
 	if s.opts.Listed == nil {
 		return store.ID{Name: name}, nil
 	}
@@ -23,7 +23,7 @@ func (s *State) Identify(namespace, name string) (store.ID, error) {
 
 // identify also returns how many models the name may mean. What it means must not depend on what
 // happens to be loaded, so the models that are not loaded count too.
-func (s *State) identify(now *Snapshot, namespace, name string) (id store.ID, n int) {
+func (s *Actual) identify(now *Snapshot, namespace, name string) (id store.ID, n int) {
 	listed := s.opts.Listed(name)
 	for _, l := range listed {
 		if namespace != "" && l.Namespace == namespace {

@@ -1,4 +1,4 @@
-package actual
+package state
 
 import (
 	"triton/pkg/inferencepb"
@@ -17,14 +17,14 @@ type Status struct {
 }
 
 // Status returns the status of all versions, by model and number.
-func (s *State) Status() []Status {
+func (s *Actual) Status() []Status {
 	var all []Status
 	for _, m := range s.current.Load().order {
 		if len(m.Versions) == 0 {
 			all = append(all, Status{ID: m.ID, Reason: "Not loaded: No model version was found"})
 		}
 		for _, v := range m.Versions {
-			all = append(all, Status{ID: m.ID, Version: v.text, Ready: v.State == Ready, Reason: v.reason()})
+			all = append(all, Status{ID: m.ID, Version: v.text, Ready: v.State == VersionReady, Reason: v.reason()})
 		}
 	}
 	return all
@@ -34,7 +34,7 @@ func (s *State) Status() []Status {
 func (m *Model) Index(readyOnly bool) []*inferencepb.RepositoryIndexResponse_ModelIndex {
 	var all []*inferencepb.RepositoryIndexResponse_ModelIndex
 	for _, v := range m.Versions {
-		if v.State == Ready || !readyOnly {
+		if v.State == VersionReady || !readyOnly {
 			all = append(all, &inferencepb.RepositoryIndexResponse_ModelIndex{
 				Name: m.ID.Name, Version: v.text, State: string(v.State), Reason: v.reason(),
 			})
@@ -45,7 +45,7 @@ func (m *Model) Index(readyOnly bool) []*inferencepb.RepositoryIndexResponse_Mod
 
 // AllReady reports whether every model has versions and all of them work and pass their
 // readiness checks, besides those that were unloaded.
-func (s *State) AllReady() bool {
+func (s *Actual) AllReady() bool {
 	works := func(v *Version) bool { return v.works() }
 	ready := func(v *Version) bool { return v.ready(s.opts.Log) }
 	now := s.current.Load()
@@ -70,7 +70,7 @@ func (s *Snapshot) all(good func(*Version) bool) bool {
 
 // Statistics returns the statistics of the ready versions of one model, or of all when name
 // is empty.
-func (s *State) Statistics(name, number string) (*inferencepb.ModelStatisticsResponse, error) {
+func (s *Actual) Statistics(name, number string) (*inferencepb.ModelStatisticsResponse, error) {
 	want := int64(-1)
 	if number != "" {
 		n, err := infer.ParseVersion(number)
@@ -107,7 +107,7 @@ func appendStats(list []*inferencepb.ModelStatistics, m *Model, want int64) []*i
 }
 
 // Served returns the ready versions for the metrics.
-func (s *State) Served() []stats.Served {
+func (s *Actual) Served() []stats.Served {
 	var all []stats.Served
 	for _, m := range s.current.Load().order {
 		for _, v := range m.Ready() {

@@ -1,15 +1,15 @@
-package actual
+package state
 
 import "triton/server/readiness"
 
 // Conditions returns the conditions of all versions, and of models without versions, by model
 // and number. With checks, instances that can check themselves do so, which may be slow.
-func (s *State) Conditions(checks bool) []readiness.Version {
+func (s *Actual) Conditions(checks bool) []readiness.Version {
 	all := []readiness.Version{}
 	for _, m := range s.current.Load().order {
 		of := readiness.Version{Name: m.ID.Name, Namespace: m.ID.Namespace, Desired: m.Desired}
 		if len(m.Versions) == 0 {
-			of.State, of.Reason = string(Unavailable), "no version was found"
+			of.State, of.Reason = string(VersionUnavailable), "no version was found"
 			all = append(all, of)
 		}
 		for i := range m.Versions {

@@ -1,4 +1,4 @@
-package evict
+package ondemand
 
 import (
 	"fmt"
@@ -12,61 +12,61 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func host(n int64) Bytes { return Bytes{Host: n} }
+func hostBytes(n int64) Bytes { return Bytes{Host: n} }
 
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		do   func(b *Book)
+		do   func(b *useBook)
 		want string
 	}{
-		{"the larger one first", func(b *Book) {
-			b.Loaded("small", host(1), time.Second, 0)
-			b.Loaded("large", host(50), time.Second, 0)
+		{"the larger one first", func(b *useBook) {
+			b.Loaded("small", hostBytes(1), time.Second, 0)
+			b.Loaded("large", hostBytes(50), time.Second, 0)
 		}, "large small"},
-		{"the one that loads quickly first", func(b *Book) {
-			b.Loaded("slow", host(10), time.Minute, 0)
-			b.Loaded("quick", host(10), time.Second, 0)
+		{"the one that loads quickly first", func(b *useBook) {
+			b.Loaded("slow", hostBytes(10), time.Minute, 0)
+			b.Loaded("quick", hostBytes(10), time.Second, 0)
 		}, "quick slow"},
-		{"the one that is used less first", func(b *Book) {
-			b.Loaded("often", host(10), time.Second, 0)
-			b.Loaded("rare", host(10), time.Second, 0)
+		{"the one that is used less first", func(b *useBook) {
+			b.Loaded("often", hostBytes(10), time.Second, 0)
+			b.Loaded("rare", hostBytes(10), time.Second, 0)
 			b.Used("often", 9)
 			b.Used("rare", 2)
 		}, "rare often"},
-		{"a higher priority last", func(b *Book) {
-			b.Loaded("first", host(90), time.Second, 1)
-			b.Loaded("second", host(1), time.Hour, 0)
+		{"a higher priority last", func(b *useBook) {
+			b.Loaded("first", hostBytes(90), time.Second, 1)
+			b.Loaded("second", hostBytes(1), time.Hour, 0)
 			b.Used("second", 1000)
 		}, "second first"},
-		{"an old favorite falls behind", func(b *Book) {
-			b.Loaded("old", host(10), time.Second, 0)
+		{"an old favorite falls behind", func(b *useBook) {
+			b.Loaded("old", hostBytes(10), time.Second, 0)
 			b.Used("old", 5)
 			for i := range 8 { // each eviction raises the clock
 				name := fmt.Sprint("gone", i)
-				b.Loaded(name, host(10), time.Second, 0)
+				b.Loaded(name, hostBytes(10), time.Second, 0)
 				b.Used(name, 1)
 				b.Evicted(name)
 			}
-			b.Loaded("new", host(10), time.Second, 0)
+			b.Loaded("new", hostBytes(10), time.Second, 0)
 			b.Used("new", 1)
 		}, "old new"},
-		{"a model that was evicted keeps its frequency", func(b *Book) {
-			b.Loaded("back", host(10), time.Second, 0)
+		{"a model that was evicted keeps its frequency", func(b *useBook) {
+			b.Loaded("back", hostBytes(10), time.Second, 0)
 			b.Used("back", 20)
-			b.Loaded("new", host(10), time.Second, 0)
+			b.Loaded("new", hostBytes(10), time.Second, 0)
 			b.Used("new", 1)
-			b.Loaded("back", host(10), time.Second, 0)
+			b.Loaded("back", hostBytes(10), time.Second, 0)
 		}, "new back"},
-		{"by the device whose budget is scarce", func(b *Book) {
+		{"by the device whose budget is scarce", func(b *useBook) {
 			b.Loaded("gpu", Bytes{Host: 1, "gpu:0": 9}, time.Second, 0)
 			b.Loaded("cpu", Bytes{Host: 50}, time.Second, 0)
 		}, "gpu cpu"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			b := NewBook(Bytes{Host: 100, "gpu:0": 10})
+			b := newUseBook(Bytes{Host: 100, "gpu:0": 10})
 			test.do(b)
 			names := strings.Fields(test.want)
 			slices.Reverse(names)
@@ -79,7 +79,7 @@ func TestOrder(t *testing.T) {
 // TestFrequencyFades: what was used long ago does not count forever.
 func TestFrequencyFades(t *testing.T) {
 	t.Parallel()
-	b := NewBook(host(100))
+	b := newUseBook(hostBytes(100))
 	b.Used("a", 64)
 	b.Used("b", 3*halfLife)
 	b.record("a").decay(b.uses)
@@ -96,20 +96,20 @@ func TestChoose(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		lack       Bytes
-		candidates []Candidate
+		candidates []candidate
 		want       string
 		enough     bool
 	}{
-		{"nothing lacks", host(0), []Candidate{{"a", host(5)}}, "", true},
-		{"the first ones", host(6), []Candidate{{"a", host(5)}, {"b", host(5)}, {"c", host(5)}}, "a b", true},
-		{"not enough", host(16), []Candidate{{"a", host(5)}, {"b", host(5)}, {"c", host(5)}}, "", false},
-		{"a large one makes a small one superfluous", host(20), []Candidate{{"small", host(1)}, {"large", host(30)}}, "large", true},
-		{"only those on the device", Bytes{"gpu:1": 3}, []Candidate{{"cpu", host(9)}, {"other", Bytes{"gpu:0": 9}}, {"it", Bytes{"gpu:1": 3, Host: 1}}}, "it", true},
-		{"two devices", Bytes{Host: 4, "gpu:0": 4}, []Candidate{{"cpu", host(4)}, {"gpu", Bytes{"gpu:0": 4}}, {"both", Bytes{Host: 4, "gpu:0": 4}}}, "cpu gpu", true},
+		{"nothing lacks", hostBytes(0), []candidate{{"a", hostBytes(5)}}, "", true},
+		{"the first ones", hostBytes(6), []candidate{{"a", hostBytes(5)}, {"b", hostBytes(5)}, {"c", hostBytes(5)}}, "a b", true},
+		{"not enough", hostBytes(16), []candidate{{"a", hostBytes(5)}, {"b", hostBytes(5)}, {"c", hostBytes(5)}}, "", false},
+		{"a large one makes a small one superfluous", hostBytes(20), []candidate{{"small", hostBytes(1)}, {"large", hostBytes(30)}}, "large", true},
+		{"only those on the device", Bytes{"gpu:1": 3}, []candidate{{"cpu", hostBytes(9)}, {"other", Bytes{"gpu:0": 9}}, {"it", Bytes{"gpu:1": 3, Host: 1}}}, "it", true},
+		{"two devices", Bytes{Host: 4, "gpu:0": 4}, []candidate{{"cpu", hostBytes(4)}, {"gpu", Bytes{"gpu:0": 4}}, {"both", Bytes{Host: 4, "gpu:0": 4}}}, "cpu gpu", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			chosen, enough := Choose(test.lack, test.candidates)
+			chosen, enough := choose(test.lack, test.candidates)
 			var names []string
 			for _, c := range chosen {
 				names = append(names, c.Name)
@@ -123,10 +123,10 @@ func TestChoose(t *testing.T) {
 func TestLack(t *testing.T) {
 	t.Parallel()
 	budget := Bytes{Host: 10, "gpu:0": 5}
-	require.Empty(t, Lack(budget, host(4), host(6)))
-	require.Equal(t, host(1), Lack(budget, host(5), host(6)))
-	require.Equal(t, Bytes{"gpu:0": 3}, Lack(budget, Bytes{Host: 20, "gpu:0": 4}, Bytes{"gpu:0": 4}), "memory that the load does not need may be overdrawn")
-	require.Empty(t, Lack(budget, nil, Bytes{"gpu:1": 100}), "a device without budget has no limit")
+	require.Empty(t, lackOf(budget, hostBytes(4), hostBytes(6)))
+	require.Equal(t, hostBytes(1), lackOf(budget, hostBytes(5), hostBytes(6)))
+	require.Equal(t, Bytes{"gpu:0": 3}, lackOf(budget, Bytes{Host: 20, "gpu:0": 4}, Bytes{"gpu:0": 4}), "memory that the load does not need may be overdrawn")
+	require.Empty(t, lackOf(budget, nil, Bytes{"gpu:1": 100}), "a device without budget has no limit")
 }
 
 // trace is a seeded order of requests to 50 models.
@@ -166,7 +166,7 @@ type outcome struct {
 
 // replay serves a trace with a cache of models, one request at a time. lru ignores the book.
 func replay(all []int, size func(m int) int64, budget int64, lru bool) outcome {
-	b := NewBook(host(budget))
+	b := newUseBook(hostBytes(budget))
 	resident, used, last, free := map[string]bool{}, map[string]uint64{}, map[string]int{}, budget
 	cost := func(m int) time.Duration { return time.Duration(size(m)) * 2 * time.Millisecond }
 	misses, total := 0, time.Duration(0)
@@ -187,11 +187,11 @@ func replay(all []int, size func(m int) int64, budget int64, lru bool) outcome {
 			if lru {
 				slices.SortFunc(names, func(x, y string) int { return last[x] - last[y] })
 			}
-			var candidates []Candidate
+			var candidates []candidate
 			for _, n := range names {
-				candidates = append(candidates, Candidate{n, host(size(index[n]))})
+				candidates = append(candidates, candidate{n, hostBytes(size(index[n]))})
 			}
-			victims, ok := Choose(host(size(m)-free), candidates)
+			victims, ok := choose(hostBytes(size(m)-free), candidates)
 			if !ok {
 				panic("does not fit")
 			}
@@ -202,7 +202,7 @@ func replay(all []int, size func(m int) int64, budget int64, lru bool) outcome {
 			}
 			free -= size(m)
 			resident[name] = true
-			b.Loaded(name, host(size(m)), cost(m), 0)
+			b.Loaded(name, hostBytes(size(m)), cost(m), 0)
 		}
 		used[name]++
 	}

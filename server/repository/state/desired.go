@@ -1,7 +1,8 @@
-// Package desired is the desired state of a server's models: the models to serve, what
-// requested each, and the content to load. Package repository brings the actual state to
-// it.
-package desired
+// Package state says what is to be loaded and what is: the desired state has the models to serve, what
+// requested each and the content to load; the actual state has the models and versions that exist, in
+// snapshots that requests read without a lock; a plan has the actions that lead from one to the other.
+// It loads, reads and waits for nothing: package repository carries the actions out.
+package state
 
 import (
 	"iter"
@@ -24,38 +25,38 @@ const (
 	ByDemand // a request
 )
 
-// State is the models to serve. Operations edit it under the lock of the repository.
-type State struct {
-	models map[store.ID]*model
+// Desired is the models to serve. Operations edit it under the lock of the repository.
+type Desired struct {
+	models map[store.ID]*desiredModel
 	// users are the ensembles that have a model as a step. over counts, by the name of a model, the
 	// steps that ensembles of another name have with it, and under, by the name of an ensemble, those it
 	// has with models of another name. A store may have thousands of ensembles over the same model, so
 	// nothing goes over all models to find them.
 	users       map[store.ID]map[store.ID]bool
-	over, under links
+	over, under ensembleLinks
 }
 
-// New returns a state without models.
-func New() *State {
-	return &State{models: map[store.ID]*model{}, users: map[store.ID]map[store.ID]bool{}, over: links{}, under: links{}}
+// NewDesired returns a state without models.
+func NewDesired() *Desired {
+	return &Desired{models: map[store.ID]*desiredModel{}, users: map[store.ID]map[store.ID]bool{}, over: ensembleLinks{}, under: ensembleLinks{}}
 }
 
-// model is a model to serve. It stays in the state while it cannot serve, so that an
+// desiredModel is a model to serve. It stays in the state while it cannot serve, so that an
 // ensemble serves again when the models of its steps do.
-type model struct {
+type desiredModel struct {
 	by      Requester
 	content *layout.Content // of the last read
 }
 
 // Add adds a requester to a model and, if its content was read, replaces the content. A
 // model whose content could never be read is not added: there is nothing to load.
-func (s *State) Add(id store.ID, by Requester, c *layout.Content) {
+func (s *Desired) Add(id store.ID, by Requester, c *layout.Content) {
 	m := s.models[id]
 	switch {
 	case m == nil && c == nil:
 		return
 	case m == nil:
-		m = &model{}
+		m = &desiredModel{}
 		s.models[id] = m
 	}
 	m.by |= by
@@ -74,7 +75,7 @@ func (s *State) Add(id store.ID, by Requester, c *layout.Content) {
 }
 
 // release gives up the folder of an ensemble.
-func (m *model) release() {
+func (m *desiredModel) release() {
 	if m.content != nil && m.content.Ensemble() {
 		m.content.Folder.Release()
 	}
@@ -82,7 +83,7 @@ func (m *model) release() {
 
 // Remove removes models and, with dependents, those that only they need as steps. It
 // returns all models that are to be unloaded.
-func (s *State) Remove(ids []store.ID, dependents bool) []store.ID {
+func (s *Desired) Remove(ids []store.ID, dependents bool) []store.ID {
 	removed := slices.Clone(ids)
 	for i := 0; i < len(removed); i++ {
 		m := s.models[removed[i]]
@@ -103,32 +104,32 @@ func (s *State) Remove(ids []store.ID, dependents bool) []store.ID {
 }
 
 // Clear removes all models.
-func (s *State) Clear() {
+func (s *Desired) Clear() {
 	for id, m := range s.models {
 		s.drop(id, m)
 	}
 }
 
-func (s *State) drop(id store.ID, m *model) {
+func (s *Desired) drop(id store.ID, m *desiredModel) {
 	s.unlink(id, m)
 	m.release()
 	delete(s.models, id)
 }
 
 // Len returns the number of models.
-func (s *State) Len() int { return len(s.models) }
+func (s *Desired) Len() int { return len(s.models) }
 
 // IDs returns the models in any order.
-func (s *State) IDs() iter.Seq[store.ID] { return maps.Keys(s.models) }
+func (s *Desired) IDs() iter.Seq[store.ID] { return maps.Keys(s.models) }
 
 // Has reports whether the state has a model.
-func (s *State) Has(id store.ID) bool { return s.models[id] != nil }
+func (s *Desired) Has(id store.ID) bool { return s.models[id] != nil }
 
 // Content returns the content to load a model from. The model is in the state.
-func (s *State) Content(id store.ID) *layout.Content { return s.models[id].content }
+func (s *Desired) Content(id store.ID) *layout.Content { return s.models[id].content }
 
 // ComposingModels returns the models of an ensemble's steps, by step.
-func (s *State) ComposingModels(id store.ID) []store.ID {
+func (s *Desired) ComposingModels(id store.ID) []store.ID {
 	if m := s.models[id]; m != nil {
 		return m.content.ComposingModels
 	}
@@ -136,7 +137,7 @@ func (s *State) ComposingModels(id store.ID) []store.ID {
 }
 
 // RequestedBy returns what requested a model; 0 if the state does not have it.
-func (s *State) RequestedBy(id store.ID) Requester {
+func (s *Desired) RequestedBy(id store.ID) Requester {
 	if m := s.models[id]; m != nil {
 		return m.by
 	}

@@ -1,6 +1,7 @@
-// Package settle decides which part of a model in a store stands still, so that a poll does not load
-// files that are still being written. It reads and loads nothing.
-package settle
+// Which part of a model in a store stands still is decided here, so that a poll does not load files that
+// are still being written.
+
+package state
 
 import (
 	"maps"
@@ -10,8 +11,8 @@ import (
 	"triton/server/store"
 )
 
-// Tracker remembers since when the entries of models are as they are. A poll at a time uses it.
-type Tracker struct {
+// SettleTracker remembers since when the entries of models are as they are. A poll at a time uses it.
+type SettleTracker struct {
 	// Time is how long an entry must be unchanged to be loaded.
 	Time time.Duration
 	seen map[store.ID]map[string]sighting
@@ -25,8 +26,8 @@ type sighting struct {
 
 // absent is the tag of an entry, or of a model, that is gone; model stands for the model as a whole.
 const (
-	absent = "\x00absent"
-	model  = "\x00model"
+	absentEntry = "\x00absent"
+	wholeModel  = "\x00model"
 )
 
 // View returns the part of a model that may be loaded: found is its stamp in the store, loaded the stamp
@@ -34,14 +35,14 @@ const (
 // out; versions that are being changed are as they were. The wait says what is left out, and is
 // nil if nothing is. If whole is set, nothing of the model may be loaded now: it is new, or what
 // changes concerns all versions.
-func (t *Tracker) View(id store.ID, now time.Time, found, loaded store.Stamp) (visible store.Stamp, w *Wait, whole bool) {
+func (t *SettleTracker) View(id store.ID, now time.Time, found, loaded store.Stamp) (visible store.Stamp, w *SettleWait, whole bool) {
 	if found == nil || found.Same(loaded) {
 		delete(t.seen, id)
 		return found, nil, false
 	}
 	maps.DeleteFunc(t.seen[id], func(name string, s sighting) bool {
 		_, back := found[name]
-		return s.tag == absent && (back || name == model)
+		return s.tag == absentEntry && (back || name == wholeModel)
 	})
 	visible = maps.Clone(found)
 	changing := false // a version that serves, or served, is being changed
@@ -54,7 +55,7 @@ func (t *Tracker) View(id store.ID, now time.Time, found, loaded store.Stamp) (v
 		if late == nil {
 			continue
 		}
-		w = first(w, late)
+		w = sooner(w, late)
 		_, had := loaded[name]
 		switch {
 		case loaded == nil || !e.Dir || name == "" || !store.IsVersion(name):
@@ -66,7 +67,7 @@ func (t *Tracker) View(id store.ID, now time.Time, found, loaded store.Stamp) (v
 		}
 	}
 	if gone := t.removed(id, now, found, loaded); gone != nil {
-		w, whole = first(w, gone), true
+		w, whole = sooner(w, gone), true
 	}
 	if w == nil {
 		return found, nil, false
@@ -87,8 +88,8 @@ func lacks(found, loaded store.Stamp) bool {
 	return false
 }
 
-// first returns the wait that ends last: that of a file that is not complete, else the latest.
-func first(a, b *Wait) *Wait {
+// sooner returns the wait that ends last: that of a file that is not complete, else the latest.
+func sooner(a, b *SettleWait) *SettleWait {
 	switch {
 	case a == nil:
 		return b
@@ -100,18 +101,18 @@ func first(a, b *Wait) *Wait {
 
 // removed returns the wait for entries that are gone. The time of the model's folder says since when
 // they are, in stores that have it.
-func (t *Tracker) removed(id store.ID, now time.Time, found, loaded store.Stamp) *Wait {
+func (t *SettleTracker) removed(id store.ID, now time.Time, found, loaded store.Stamp) *SettleWait {
 	if found[""].ChangedAt > 0 {
 		return nil
 	}
-	var w *Wait
+	var w *SettleWait
 	for name := range loaded {
 		if _, there := found[name]; there {
 			continue
 		}
-		since := t.sight(id, name, absent, now)
+		since := t.sight(id, name, absentEntry, now)
 		if until := since.Add(t.Time); until.After(now) {
-			w = first(w, &Wait{Until: until, entry: name, changed: since, gone: true})
+			w = sooner(w, &SettleWait{Until: until, entry: name, changed: since, gone: true})
 		}
 	}
 	return w
@@ -138,18 +139,18 @@ func sameBut(s, t store.Stamp, leave func(name string) bool) bool {
 
 // Gone returns the wait before a model that the store no longer has is unloaded; nil: it is gone for
 // long enough. A folder that is replaced by another one is away for a moment.
-func (t *Tracker) Gone(id store.ID, now time.Time) *Wait {
-	since := t.sight(id, model, absent, now)
+func (t *SettleTracker) Gone(id store.ID, now time.Time) *SettleWait {
+	since := t.sight(id, wholeModel, absentEntry, now)
 	if until := since.Add(t.Time); until.After(now) {
-		return &Wait{Until: until, changed: since, gone: true}
+		return &SettleWait{Until: until, changed: since, gone: true}
 	}
 	delete(t.seen, id)
 	return nil
 }
 
-// Complete returns a stamp without the versions that have a file that is not complete, if another
+// CompleteVersions returns a stamp without the versions that have a file that is not complete, if another
 // version is left. The first load of a model does not wait for its files to stand still.
-func Complete(found store.Stamp) store.Stamp {
+func CompleteVersions(found store.Stamp) store.Stamp {
 	visible, versions := maps.Clone(found), 0
 	for name, e := range found {
 		switch {
@@ -167,10 +168,10 @@ func Complete(found store.Stamp) store.Stamp {
 }
 
 // wait returns why an entry may not be loaded yet; nil: it may be.
-func (t *Tracker) wait(id store.ID, name string, e store.Entry, now time.Time) *Wait {
+func (t *SettleTracker) wait(id store.ID, name string, e store.Entry, now time.Time) *SettleWait {
 	since := t.sight(id, name, e.Tag, now)
 	if e.Partial != "" {
-		return &Wait{entry: name, file: e.Partial, partial: true, changed: since}
+		return &SettleWait{entry: name, file: e.Partial, partial: true, changed: since}
 	}
 	until, changed := since.Add(t.Time), since
 	if e.ChangedAt > 0 {
@@ -182,11 +183,11 @@ func (t *Tracker) wait(id store.ID, name string, e store.Entry, now time.Time) *
 	if !until.After(now) {
 		return nil
 	}
-	return &Wait{Until: until, entry: name, file: e.Newest, changed: changed}
+	return &SettleWait{Until: until, entry: name, file: e.Newest, changed: changed}
 }
 
 // sight returns since when an entry is seen with a tag.
-func (t *Tracker) sight(id store.ID, name, tag string, now time.Time) time.Time {
+func (t *SettleTracker) sight(id store.ID, name, tag string, now time.Time) time.Time {
 	if t.seen == nil {
 		t.seen = map[store.ID]map[string]sighting{}
 	}

@@ -1,4 +1,4 @@
-package actual
+package state
 
 import (
 	"triton/pkg/status"
@@ -7,7 +7,7 @@ import (
 
 // Acquire finds a ready version and takes a reference to it. An empty number stands for the
 // newest version.
-func (s *State) Acquire(name, number string) (infer.Model, error) {
+func (s *Actual) Acquire(name, number string) (infer.Model, error) {
 	for {
 		now := s.current.Load()
 		m, err := s.modelNamed(now, name)
@@ -32,9 +32,9 @@ func (s *State) Acquire(name, number string) (infer.Model, error) {
 	}
 }
 
-// Ready reports whether a version works and passes its readiness checks, which may take
+// VersionReady reports whether a version works and passes its readiness checks, which may take
 // seconds; false without an error for an unknown model.
-func (s *State) Ready(name, number string) (bool, error) {
+func (s *Actual) Ready(name, number string) (bool, error) {
 	if number != "" {
 		if _, err := infer.ParseVersion(number); err != nil {
 			return false, err
@@ -50,7 +50,7 @@ func (s *State) Ready(name, number string) (bool, error) {
 
 // modelNamed returns the model of a name. Without namespacing it returns nil, and no error,
 // when there is none.
-func (s *State) modelNamed(now *Snapshot, name string) (*Model, error) {
+func (s *Actual) modelNamed(now *Snapshot, name string) (*Model, error) {
 	if s.opts.Listed != nil {
 		id, n := s.identify(now, "", name)
 		if n > 1 {
@@ -107,7 +107,7 @@ func (m *Model) find(name, number string) (*Version, error) {
 	switch {
 	case v == nil:
 		return nil, notFound("Request for unknown model: '%s' version %d is not found", m.label, n)
-	case v.State != Ready:
+	case v.State != VersionReady:
 		return nil, m.notReady(n)
 	}
 	return v, nil

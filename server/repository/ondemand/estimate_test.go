@@ -1,4 +1,4 @@
-package estimate
+package ondemand
 
 import (
 	"os"
@@ -8,10 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
-	"triton/server/repository/evict"
 )
 
-func groups(kinds ...inferencepb.ModelInstanceGroup_Kind) (all []*inferencepb.ModelInstanceGroup) {
+func instanceGroups(kinds ...inferencepb.ModelInstanceGroup_Kind) (all []*inferencepb.ModelInstanceGroup) {
 	for _, k := range kinds {
 		g := &inferencepb.ModelInstanceGroup{Kind: k, Count: 2}
 		if k == inferencepb.ModelInstanceGroup_KIND_GPU {
@@ -28,17 +27,17 @@ func TestPredict(t *testing.T) {
 	for _, test := range []struct {
 		name, backend string
 		groups        []*inferencepb.ModelInstanceGroup
-		want          evict.Bytes
+		want          Bytes
 	}{
-		{"instances on the CPU share a session", "onnxruntime", groups(inferencepb.ModelInstanceGroup_KIND_CPU), evict.Bytes{evict.Host: files + sessionBase}},
-		{"those on GPUs do not", "onnxruntime", groups(inferencepb.ModelInstanceGroup_KIND_GPU), evict.Bytes{"gpu:0": 2 * (files + sessionBase), "gpu:3": 2 * (files + sessionBase)}},
-		{"without groups", "onnxruntime", nil, evict.Bytes{evict.Host: files + sessionBase}},
-		{"a process for each instance", "python", groups(inferencepb.ModelInstanceGroup_KIND_CPU), evict.Bytes{evict.Host: 2 * (files + processBase)}},
-		{"others", "identity", groups(inferencepb.ModelInstanceGroup_KIND_CPU), evict.Bytes{evict.Host: files + otherBase}},
+		{"instances on the CPU share a session", "onnxruntime", instanceGroups(inferencepb.ModelInstanceGroup_KIND_CPU), Bytes{Host: files + sessionBase}},
+		{"those on GPUs do not", "onnxruntime", instanceGroups(inferencepb.ModelInstanceGroup_KIND_GPU), Bytes{"gpu:0": 2 * (files + sessionBase), "gpu:3": 2 * (files + sessionBase)}},
+		{"without groups", "onnxruntime", nil, Bytes{Host: files + sessionBase}},
+		{"a process for each instance", "python", instanceGroups(inferencepb.ModelInstanceGroup_KIND_CPU), Bytes{Host: 2 * (files + processBase)}},
+		{"others", "identity", instanceGroups(inferencepb.ModelInstanceGroup_KIND_CPU), Bytes{Host: files + otherBase}},
 	} {
-		e, err := New("")
+		e, err := NewEstimator("")
 		require.NoError(t, err)
-		v := Version{Key: "m/1", Files: files, Config: &inferencepb.ModelConfig{Backend: test.backend, InstanceGroup: test.groups}}
+		v := Predicted{Key: "m/1", Files: files, Config: &inferencepb.ModelConfig{Backend: test.backend, InstanceGroup: test.groups}}
 		require.Equal(t, test.want, e.Estimate(v), test.name)
 	}
 }
@@ -48,34 +47,34 @@ func TestPredict(t *testing.T) {
 func TestLearn(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "record.json")
-	e, err := New(file)
+	e, err := NewEstimator(file)
 	require.NoError(t, err)
 	onnx := &inferencepb.ModelConfig{Backend: "onnxruntime"}
-	v := Version{Key: "m/1", Files: 10 << 20, Config: onnx}
+	v := Predicted{Key: "m/1", Files: 10 << 20, Config: onnx}
 	require.NoError(t, e.Learn(v, nil))
-	require.Equal(t, evict.Bytes{evict.Host: 11 << 20}, e.Estimate(v), "nothing was measured")
-	require.NoError(t, e.Learn(v, evict.Bytes{evict.Host: 21 << 20, "gpu:0": 5}))
-	require.Equal(t, evict.Bytes{evict.Host: 21 << 20, "gpu:0": 5}, e.Estimate(v))
+	require.Equal(t, Bytes{Host: 11 << 20}, e.Estimate(v), "nothing was measured")
+	require.NoError(t, e.Learn(v, Bytes{Host: 21 << 20, "gpu:0": 5}))
+	require.Equal(t, Bytes{Host: 21 << 20, "gpu:0": 5}, e.Estimate(v))
 	v.Files = 20 << 20
-	require.EqualValues(t, 42<<20, e.Estimate(v)[evict.Host], "its files have become larger")
-	other := Version{Key: "n/1", Files: 10 << 20, Config: onnx}
-	require.InDelta(t, 13<<20, e.Estimate(other)[evict.Host], 1<<10, "a fifth of the way from 1 to 2")
+	require.EqualValues(t, 42<<20, e.Estimate(v)[Host], "its files have become larger")
+	other := Predicted{Key: "n/1", Files: 10 << 20, Config: onnx}
+	require.InDelta(t, 13<<20, e.Estimate(other)[Host], 1<<10, "a fifth of the way from 1 to 2")
 
-	code := Version{Key: "p/1", Files: 400, Config: &inferencepb.ModelConfig{Backend: "python"}}
-	require.NoError(t, e.Learn(code, evict.Bytes{evict.Host: 100 << 20}))
+	code := Predicted{Key: "p/1", Files: 400, Config: &inferencepb.ModelConfig{Backend: "python"}}
+	require.NoError(t, e.Learn(code, Bytes{Host: 100 << 20}))
 	code.Files = 600
-	require.EqualValues(t, 100<<20+200, e.Estimate(code)[evict.Host], "its code says little about its memory")
+	require.EqualValues(t, 100<<20+200, e.Estimate(code)[Host], "its code says little about its memory")
 
-	again, err := New(file)
+	again, err := NewEstimator(file)
 	require.NoError(t, err)
-	require.EqualValues(t, 42<<20, again.Estimate(v)[evict.Host])
+	require.EqualValues(t, 42<<20, again.Estimate(v)[Host])
 	require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
-	broken, err := New(file)
+	broken, err := NewEstimator(file)
 	require.ErrorContains(t, err, "read the measured memory of models: ")
-	require.EqualValues(t, 21<<20, broken.Estimate(v)[evict.Host], "it begins anew")
+	require.EqualValues(t, 21<<20, broken.Estimate(v)[Host], "it begins anew")
 	require.ErrorContains(t, func() error {
 		e.file = filepath.Join(file, "x")
-		return e.Learn(other, evict.Bytes{evict.Host: 1})
+		return e.Learn(other, Bytes{Host: 1})
 	}(), "write the measured memory of models: ")
 }
 
@@ -98,11 +97,11 @@ func TestFolderBytes(t *testing.T) {
 func TestUnnamed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "record")
-	e, err := New(file)
+	e, err := NewEstimator(file)
 	require.NoError(t, err)
-	v := Version{Files: 10, Config: &inferencepb.ModelConfig{Backend: "identity"}}
+	v := Predicted{Files: 10, Config: &inferencepb.ModelConfig{Backend: "identity"}}
 	before := e.Estimate(v)
-	require.NoError(t, e.Learn(v, evict.Bytes{evict.Host: 5 << 20}))
+	require.NoError(t, e.Learn(v, Bytes{Host: 5 << 20}))
 	require.Equal(t, before, e.Estimate(v))
 	require.NoFileExists(t, file)
 }

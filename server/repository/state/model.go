@@ -1,4 +1,4 @@
-package actual
+package state
 
 import (
 	"cmp"
@@ -58,8 +58,8 @@ func (m *Model) search(n int64) (int, bool) {
 // Unload takes all ready versions out of service. It returns the versions to close.
 func (m *Model) Unload() (retired []*model.LoadedVersion) {
 	for i := range m.Versions {
-		if v := &m.Versions[i]; v.State == Ready {
-			v.State = Unloading
+		if v := &m.Versions[i]; v.State == VersionReady {
+			v.State = VersionUnloading
 			retired = append(retired, v.Loaded)
 		}
 	}
@@ -74,13 +74,13 @@ func (m *Model) Newest() *model.LoadedVersion {
 	return m.newest.LoadedVersion
 }
 
-// Ready returns the ready versions.
+// VersionReady returns the ready versions.
 func (m *Model) Ready() (all []*model.LoadedVersion) {
 	if m == nil {
 		return nil
 	}
 	for _, v := range m.Versions {
-		if v.State == Ready {
+		if v.State == VersionReady {
 			all = append(all, v.Loaded)
 		}
 	}
@@ -96,7 +96,7 @@ func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 	var texts []string
 	var last *model.LoadedVersion
 	for i := range m.Versions {
-		if v := &m.Versions[i]; v.State == Ready {
+		if v := &m.Versions[i]; v.State == VersionReady {
 			last, texts = v.Loaded, append(texts, v.text)
 		}
 	}

@@ -1,4 +1,4 @@
-package actual
+package state
 
 import (
 	"fmt"
@@ -16,10 +16,10 @@ type VersionState string
 //	   LOADING ---------------------> UNAVAILABLE, the reason
 //	   LOADING -> UNLOADING (another version of the same load failed)
 const (
-	Loading     VersionState = "LOADING"
-	Ready       VersionState = "READY"
-	Unloading   VersionState = "UNLOADING"
-	Unavailable VersionState = "UNAVAILABLE"
+	VersionLoading     VersionState = "LOADING"
+	VersionReady       VersionState = "READY"
+	VersionUnloading   VersionState = "UNLOADING"
+	VersionUnavailable VersionState = "UNAVAILABLE"
 )
 
 // ReasonUnloaded is the reason of a version that was unloaded.
@@ -37,20 +37,20 @@ type Version struct {
 
 // Unloaded makes a version that was closed unavailable.
 func (v *Version) Unloaded() {
-	v.State, v.Reason, v.Loaded = Unavailable, ReasonUnloaded, nil
+	v.State, v.Reason, v.Loaded = VersionUnavailable, ReasonUnloaded, nil
 }
 
 // reason returns why the version is in its state, and which instances of a ready version
 // do not work.
 func (v *Version) reason() string {
-	if v.State == Ready {
+	if v.State == VersionReady {
 		return v.Loaded.InstanceProblems()
 	}
 	return v.Reason
 }
 
 // works reports whether the version is ready and has an instance that works.
-func (v *Version) works() bool { return v.State == Ready && v.Loaded.Ready() }
+func (v *Version) works() bool { return v.State == VersionReady && v.Loaded.Ready() }
 
 // ready reports whether the version works and passes the readiness checks that its instances
 // have. Why it does not pass them is logged.

@@ -1,4 +1,4 @@
-package settle
+package state
 
 import (
 	"fmt"
@@ -15,17 +15,17 @@ import (
 )
 
 var (
-	id    = store.ID{Name: "m"}
-	begin = time.Unix(1_000_000, 0)
+	settleID    = store.ID{Name: "m"}
+	settleBegin = time.Unix(1_000_000, 0)
 )
 
-func at(seconds float64) time.Time {
-	return begin.Add(time.Duration(seconds * float64(time.Second)))
+func clockAt(seconds float64) time.Time {
+	return settleBegin.Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// stamp parses entries of the form name=seconds[:newest file][:partial file]; a name that ends in "/"
+// stampAt parses entries of the form name=seconds[:newest file][:partial file]; a name that ends in "/"
 // is a folder, "/" the model's folder. Without seconds the store does not know the time.
-func stamp(text string) store.Stamp {
+func stampAt(text string) store.Stamp {
 	if text == "" {
 		return nil
 	}
@@ -36,14 +36,14 @@ func stamp(text string) store.Stamp {
 		e := store.Entry{Tag: rest, Dir: strings.HasSuffix(name, "/"), Newest: parts[1], Partial: parts[2]}
 		var seconds float64
 		if n, _ := fmt.Sscanf(parts[0], "%g", &seconds); n == 1 {
-			e.ChangedAt = at(seconds).UnixNano()
+			e.ChangedAt = clockAt(seconds).UnixNano()
 		}
 		s[strings.TrimSuffix(name, "/")] = e
 	}
 	return s
 }
 
-func text(s store.Stamp) string {
+func textOf(s store.Stamp) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		all = append(all, name+"="+s[name].Tag)
@@ -110,15 +110,15 @@ func TestView(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tracker := Tracker{Time: 2 * time.Second}
+			tracker := SettleTracker{Time: 2 * time.Second}
 			for _, p := range polls {
-				visible, w, whole := tracker.View(id, at(p.at), stamp(p.found), stamp(p.loaded))
-				got, wait := text(visible), ""
+				visible, w, whole := tracker.View(settleID, clockAt(p.at), stampAt(p.found), stampAt(p.loaded))
+				got, wait := textOf(visible), ""
 				if whole {
 					got = "whole"
 				}
 				if w != nil {
-					wait = w.Text(at(p.at))
+					wait = w.Text(clockAt(p.at))
 				}
 				require.Equal(t, p.want, got, "at %g", p.at)
 				require.Equal(t, p.wait, wait, "at %g", p.at)
@@ -130,25 +130,25 @@ func TestView(t *testing.T) {
 // A model is gone once it is away for the settle time. Its return ends that.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	tracker := Tracker{Time: 2 * time.Second}
-	loaded := stamp("/=1 1/=1")
-	require.Equal(t, "waiting whether the model is replaced: its folder was gone 0.0 s ago", tracker.Gone(id, at(10)).Text(at(10)))
-	require.NotNil(t, tracker.Gone(id, at(11.9)))
-	_, w, _ := tracker.View(id, at(12), stamp("/=11.9 1/=11.9"), loaded)
+	tracker := SettleTracker{Time: 2 * time.Second}
+	loaded := stampAt("/=1 1/=1")
+	require.Equal(t, "waiting whether the model is replaced: its folder was gone 0.0 s ago", tracker.Gone(settleID, clockAt(10)).Text(clockAt(10)))
+	require.NotNil(t, tracker.Gone(settleID, clockAt(11.9)))
+	_, w, _ := tracker.View(settleID, clockAt(12), stampAt("/=11.9 1/=11.9"), loaded)
 	require.NotNil(t, w)
-	require.NotNil(t, tracker.Gone(id, at(13)))
-	require.NotNil(t, tracker.Gone(id, at(14)))
-	require.Nil(t, tracker.Gone(id, at(15)))
+	require.NotNil(t, tracker.Gone(settleID, clockAt(13)))
+	require.NotNil(t, tracker.Gone(settleID, clockAt(14)))
+	require.Nil(t, tracker.Gone(settleID, clockAt(15)))
 	require.Empty(t, tracker.seen, "nothing is remembered of it")
-	require.Nil(t, (&Tracker{}).Gone(id, at(1)))
+	require.Nil(t, (&SettleTracker{}).Gone(settleID, clockAt(1)))
 }
 
 // At the start, a version with a file that is not complete is left out if there is another one.
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "1=5 config.pbtxt=1", text(Complete(stamp("config.pbtxt=1 1/=5 2/=5:w:w.part"))))
-	require.Equal(t, "2=5:w:w.part config.pbtxt=1", text(Complete(stamp("config.pbtxt=1 2/=5:w:w.part"))))
-	require.Equal(t, "", text(Complete(nil)))
+	require.Equal(t, "1=5 config.pbtxt=1", textOf(CompleteVersions(stampAt("config.pbtxt=1 1/=5 2/=5:w:w.part"))))
+	require.Equal(t, "2=5:w:w.part config.pbtxt=1", textOf(CompleteVersions(stampAt("config.pbtxt=1 2/=5:w:w.part"))))
+	require.Equal(t, "", textOf(CompleteVersions(nil)))
 }
 
 // FuzzView: whatever is found, the view has nothing that is younger than the settle time unless it serves,
@@ -164,12 +164,12 @@ func FuzzView(f *testing.F) {
 					all = append(all, fmt.Sprintf("%s=%g", names[i], float64(c)/10))
 				}
 			}
-			return stamp(strings.Join(all, " "))
+			return stampAt(strings.Join(all, " "))
 		}
 		loaded, found := make(before), make(after)
-		now := at(25.5)
-		tracker := Tracker{Time: 2 * time.Second}
-		visible, _, whole := tracker.View(id, now, found, loaded)
+		now := clockAt(25.5)
+		tracker := SettleTracker{Time: 2 * time.Second}
+		visible, _, whole := tracker.View(settleID, now, found, loaded)
 		if !whole {
 			for name, e := range visible {
 				if name != "" && e.Tag != loaded[name].Tag { // the folder changes with its entries
@@ -177,10 +177,10 @@ func FuzzView(f *testing.F) {
 				}
 			}
 		}
-		visible, w, whole := tracker.View(id, now.Add(tracker.Time), found, loaded)
+		visible, w, whole := tracker.View(settleID, now.Add(tracker.Time), found, loaded)
 		require.False(t, whole)
 		require.Nil(t, w)
-		require.Equal(t, text(found), text(visible))
+		require.Equal(t, textOf(found), textOf(visible))
 	})
 }
 
@@ -188,7 +188,7 @@ func FuzzView(f *testing.F) {
 // what it no longer has is gone when it is still missing after the settle time.
 func TestStoreWithoutTimes(t *testing.T) {
 	t.Parallel()
-	tracker := Tracker{Time: 10 * time.Second}
+	tracker := SettleTracker{Time: 10 * time.Second}
 	now := time.Unix(1000, 0)
 	untimed := func(tags ...string) store.Stamp {
 		s := store.Stamp{"": {Dir: true}}
@@ -197,9 +197,9 @@ func TestStoreWithoutTimes(t *testing.T) {
 		}
 		return s
 	}
-	look := func(after time.Duration, found, loaded store.Stamp) (store.Stamp, *Wait, bool) {
+	look := func(after time.Duration, found, loaded store.Stamp) (store.Stamp, *SettleWait, bool) {
 		now = now.Add(after)
-		return tracker.View(id, now, found, loaded)
+		return tracker.View(settleID, now, found, loaded)
 	}
 	one := untimed("a")
 	_, w, whole := look(0, one, nil)

@@ -1,4 +1,4 @@
-package desired
+package state
 
 import (
 	"strings"
@@ -44,8 +44,8 @@ func content(name, parts string, open *int) *layout.Content {
 }
 
 // nested has the models a, b and c, the ensembles ab and bc, and top over ab and c.
-func nested(open *int, topBy, partsBy Requester) *State {
-	s := New()
+func nested(open *int, topBy, partsBy Requester) *Desired {
+	s := NewDesired()
 	for name, parts := range map[string]string{"a": "", "b": "", "c": "", "ab": "a b", "bc": "b c", "top": "ab c"} {
 		by := partsBy
 		if name == "top" || name == "bc" {
@@ -95,7 +95,7 @@ func TestRemove(t *testing.T) {
 func TestAdd(t *testing.T) {
 	t.Parallel()
 	open := 0
-	s := New()
+	s := NewDesired()
 	s.Add(id("e"), ByPoll, nil)
 	require.False(t, s.Has(id("e")))
 	first, second := content("e", "a", &open), content("e", "b", &open)

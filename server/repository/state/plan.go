@@ -1,7 +1,7 @@
-// Package plan decides which models and versions an operation loads, keeps or retires. It
-// consists of pure functions of the desired state, the actual state and the findings in the
-// store (docs/adr/0012-models.md has the tables).
-package plan
+// A plan says which models and versions an operation loads, keeps or retires (docs/adr/0012-models.md has
+// the tables). It follows from the desired state, the actual state and what was found in the store.
+
+package state
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"triton/pkg/modelconfig"
-	"triton/server/repository/desired"
 	"triton/server/repository/layout"
 	"triton/server/store"
 )
@@ -19,12 +18,12 @@ type Verb uint8
 
 // The verbs.
 const (
-	Report           Verb = iota // model: log why it cannot be loaded; its serving versions continue
-	Withdraw                     // model: take it out of service
-	Load                         // model: load its content; version: load its files
-	ReplaceInstances             // version: make new instances of the loaded model
-	Keep                         // version: nothing was changed
-	Retire                       // version: take it out of service once the others serve
+	VerbReport           Verb = iota // model: log why it cannot be loaded; its serving versions continue
+	VerbWithdraw                     // model: take it out of service
+	VerbLoad                         // model: load its content; version: load its files
+	VerbReplaceInstances             // version: make new instances of the loaded model
+	VerbKeep                         // version: nothing was changed
+	VerbRetire                       // version: take it out of service once the others serve
 )
 
 // Outcome is the result of the last load of a model. It is not changed.
@@ -38,7 +37,7 @@ type Outcome struct {
 // Finding is what an operation found in the store about a desired model.
 type Finding struct {
 	ID store.ID
-	By desired.Requester
+	By Requester
 
 	Named     bool // a client requested it by name
 	Listed    bool // the store has it
@@ -84,24 +83,24 @@ func (a *Action) Details() []any {
 	return []any{"error", a.Err}
 }
 
-// Models returns the actions on the models that an operation found and on those that it
+// PlanModels returns the actions on the models that an operation found and on those that it
 // removed from the desired state, in the order of the log. Loads run at the same time,
 // except that ensembles wait for their composing models.
-func Models(s *desired.State, found []Finding, removed []store.ID) []Action {
+func PlanModels(s *Desired, found []Finding, removed []store.ID) []Action {
 	var reports, rest []Action
 	loads := map[store.ID]bool{}
 	for _, f := range found {
 		loads[f.ID] = f.Err == nil && f.Content != nil
 	}
 	for _, id := range removed {
-		rest = append(rest, Action{Do: Withdraw, ID: id})
+		rest = append(rest, Action{Do: VerbWithdraw, ID: id})
 	}
 	for _, f := range found {
 		switch {
 		case f.Err != nil:
 			reports = append(reports, Action{ID: f.ID, Text: fmt.Sprintf("Poll failed for model directory '%s': %s", f.ID, f.Err), Err: f.Err})
 		case f.Content != nil:
-			a := Action{Do: Load, ID: f.ID, Content: f.Content}
+			a := Action{Do: VerbLoad, ID: f.ID, Content: f.Content}
 			if s.Cycle(f.ID) == nil {
 				for _, p := range f.Content.ComposingModels {
 					if loads[p] && !slices.Contains(a.After, p) {

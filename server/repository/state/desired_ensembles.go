@@ -1,4 +1,4 @@
-package desired
+package state
 
 import (
 	"maps"
@@ -12,7 +12,7 @@ import (
 // EnsemblesOf returns the ensembles that need one of the models, directly or through other
 // ensembles. Each comes after the ensembles that it needs. The models themselves are left
 // out, except an ensemble that needs another of the returned ensembles.
-func (s *State) EnsemblesOf(ids []store.ID) []store.ID {
+func (s *Desired) EnsemblesOf(ids []store.ID) []store.ID {
 	given := make(map[store.ID]bool, len(ids))
 	for _, id := range ids {
 		given[id] = true
@@ -46,7 +46,7 @@ func (s *State) EnsemblesOf(ids []store.ID) []store.ID {
 }
 
 // link records that the steps of a content connect its model with others.
-func (s *State) link(id store.ID, c *layout.Content) {
+func (s *Desired) link(id store.ID, c *layout.Content) {
 	for _, p := range c.ComposingModels {
 		if s.users[p] == nil {
 			s.users[p] = map[store.ID]bool{}
@@ -58,7 +58,7 @@ func (s *State) link(id store.ID, c *layout.Content) {
 }
 
 // unlink undoes link for a model that is removed or gets another content.
-func (s *State) unlink(id store.ID, m *model) {
+func (s *Desired) unlink(id store.ID, m *desiredModel) {
 	for _, p := range m.content.ComposingModels {
 		if delete(s.users[p], id); len(s.users[p]) == 0 {
 			delete(s.users, p)
@@ -68,10 +68,10 @@ func (s *State) unlink(id store.ID, m *model) {
 	}
 }
 
-// links counts the steps from one name to another.
-type links map[string]map[string]int
+// ensembleLinks counts the steps from one name to another.
+type ensembleLinks map[string]map[string]int
 
-func (l links) add(from, to string, steps int) {
+func (l ensembleLinks) add(from, to string, steps int) {
 	all := l[from]
 	if all == nil {
 		all = map[string]int{}
@@ -86,16 +86,16 @@ func (l links) add(from, to string, steps int) {
 }
 
 // Over returns the names of the ensembles that have a model of a name as a step, in any order.
-func (s *State) Over(name string) []string { return slices.Collect(maps.Keys(s.over[name])) }
+func (s *Desired) Over(name string) []string { return slices.Collect(maps.Keys(s.over[name])) }
 
 // Under returns the names of the models that the ensembles of a name have as steps, in any order.
-func (s *State) Under(name string) []string { return slices.Collect(maps.Keys(s.under[name])) }
+func (s *Desired) Under(name string) []string { return slices.Collect(maps.Keys(s.under[name])) }
 
 // Neighbors returns the names of both.
-func (s *State) Neighbors(name string) []string { return append(s.Over(name), s.Under(name)...) }
+func (s *Desired) Neighbors(name string) []string { return append(s.Over(name), s.Under(name)...) }
 
 // Cycle returns an error if an ensemble needs itself.
-func (s *State) Cycle(id store.ID) error {
+func (s *Desired) Cycle(id store.ID) error {
 	seen := map[store.ID]bool{}
 	var find func(at store.ID) (last store.ID, found bool)
 	find = func(at store.ID) (store.ID, bool) {
