@@ -13,7 +13,7 @@ import (
 
 // completeView is the view of a first load: the versions with a file that is not complete are left
 // out if there are others.
-func completeView(f *state.Finding) (store.Stamp, bool) { return state.CompleteVersions(f.Stamp), true }
+func completeView(f *state.Finding) { f.Stamp = state.CompleteVersions(f.Stamp) }
 
 // onDemand loads the loaded models again whose files have changed and stand still, and unloads
 // the removed ones. Each model is an operation of its own, because requests load and unload others
@@ -75,28 +75,24 @@ func (r *Repository) changed(ctx context.Context, l *layout.Listing, m *store.Mo
 	if f.Last == nil || now.Newest() == nil {
 		return false
 	}
-	visible, load := see(&f)
-	f.Stamp = visible
-	_, due := f.Due()
-	return load && due
+	see(&f)
+	return f.Need().Load()
 }
 
 // reloadView returns the view of a poll that loads a model again. The model may have been unloaded
 // to make room since: then it stays unloaded. The models of its steps that are not loaded are loaded
 // as for a request.
 func (r *Repository) reloadView(id store.ID) view {
-	settled := func(f *state.Finding) (store.Stamp, bool) {
-		r.polling.Lock()
-		defer r.polling.Unlock()
-		return r.settledView(map[store.ID]*state.SettleWait{})(f)
-	}
-	return func(f *state.Finding) (store.Stamp, bool) {
+	return func(f *state.Finding) {
 		switch serves := r.actual.Snapshot().Model(f.ID).Newest() != nil; {
 		case serves:
-			return settled(f)
+			r.polling.Lock()
+			defer r.polling.Unlock()
+			r.settledView(map[store.ID]*state.SettleWait{})(f)
 		case f.ID == id:
-			return f.Stamp, false
+			f.Unloaded = true
+		default:
+			completeView(f)
 		}
-		return completeView(f)
 	}
 }

@@ -43,19 +43,13 @@ func lacksOnlyLibrary(err error) bool {
 // together or not at all: if one fails, the versions that served before continue to serve.
 func (r *Repository) loadModel(ctx context.Context, c *layout.Content) error {
 	err := r.loadVersions(ctx, c)
-	outcome := &state.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		outcome = &state.Outcome{Err: err}
-		if last := r.outcomes[c.ID()]; last != nil {
-			outcome.Location, outcome.Stamp, outcome.Override = last.Location, last.Stamp, last.Override
-		}
-		if c.Ensemble() {
-			outcome.Stamp = nil // out of service: the next operation loads it again although its files are the same
-		}
+		r.outcomes[c.ID()] = r.outcomes[c.ID()].Failed(err, c.Ensemble())
+	} else {
+		r.outcomes[c.ID()] = &state.Outcome{Location: c.From.Location, Stamp: c.Stamp, Override: c.Override}
 	}
-	r.outcomes[c.ID()] = outcome
 	return err
 }
 

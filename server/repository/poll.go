@@ -92,31 +92,26 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.
 
 // pollView returns the view of a poll: what stands still and, without retry, was not tried before.
 func (r *Repository) pollView(retry bool, waits map[store.ID]*state.SettleWait) view {
-	settled := r.settledView(waits)
-	return func(f *state.Finding) (store.Stamp, bool) {
-		visible, load := settled(f)
-		if !load {
-			return visible, false
+	settle := r.settledView(waits)
+	return func(f *state.Finding) {
+		if settle(f); f.Unsettled {
+			return
 		}
-		r.forgetFailure(f.ID, visible)
-		again := r.tried[f.ID].Same(visible)
-		r.tried[f.ID] = visible
-		if again && !retry && (f.Broken || f.Last == nil || !f.Last.Stamp.Same(visible)) {
-			return visible, false
-		}
-		return visible, true
+		r.forgetFailure(f.ID, f.Stamp)
+		f.Tried = !retry && r.tried[f.ID].Same(f.Stamp)
+		r.tried[f.ID] = f.Stamp
 	}
 }
 
 // settledView returns the view of what stands still. It records what waits. A poll uses it.
 func (r *Repository) settledView(waits map[store.ID]*state.SettleWait) view {
-	return func(f *state.Finding) (store.Stamp, bool) {
-		visible, w, whole := r.settling.View(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
+	return func(f *state.Finding) {
+		var w *state.SettleWait
+		f.Stamp, w, f.Unsettled = r.settling.View(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
 		if w != nil {
 			r.logWait(f.ID, w)
 			waits[f.ID] = w
 		}
-		return visible, !whole
 	}
 }
 
@@ -125,7 +120,7 @@ func (r *Repository) forgetFailure(id store.ID, found store.Stamp) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if last := r.outcomes[id]; last != nil && last.Err != nil && last.Stamp.Same(found) {
-		r.outcomes[id] = &state.Outcome{Location: last.Location, Stamp: last.Stamp, Override: last.Override}
+		r.outcomes[id] = last.Forgiven()
 	}
 }
 
@@ -183,12 +178,11 @@ func (r *Repository) startView() view {
 	if r.opts.Control != ControlPoll {
 		return nil
 	}
-	return func(f *state.Finding) (store.Stamp, bool) {
-		visible := state.CompleteVersions(f.Stamp)
+	return func(f *state.Finding) {
+		completeView(f)
 		r.polling.Lock()
 		defer r.polling.Unlock()
-		r.tried[f.ID] = visible
-		return visible, true
+		r.tried[f.ID] = f.Stamp
 	}
 }
 

@@ -27,8 +27,8 @@ type edit struct {
 	kept       map[string]bool // the names of steps that are not loaded, even if they break meanwhile
 }
 
-// view returns the part of a model's content that an operation may load.
-type view func(f *state.Finding) (visible store.Stamp, load bool)
+// view leaves in the stamp of a finding what an operation may load, and says why it may load nothing.
+type view func(f *state.Finding)
 
 // result is the outcome of an operation for its models.
 type result struct {
@@ -63,7 +63,7 @@ func (r *Repository) carryOut(ctx context.Context, found []state.Finding, remove
 			r.desired.Add(f.ID, f.By, f.Content)
 		}
 		if o := r.outcomes[f.ID]; o != nil && f.Content != nil {
-			r.outcomes[f.ID] = &state.Outcome{Location: o.Location, Stamp: o.Stamp, Override: o.Override}
+			r.outcomes[f.ID] = o.Forgiven()
 		}
 	}
 	actions := state.PlanModels(r.desired, found, removed)
@@ -123,22 +123,23 @@ func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *st
 	r.inspect(ctx, l, f, e)
 }
 
-// inspect completes the finding of one model, and reads the model if it is due.
+// inspect completes the finding of one model, and reads the model if it must be loaded.
 func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *state.Finding, e edit) {
 	if !r.examine(ctx, l, f) {
 		return
 	}
 	f.Broken = f.Broken && !e.kept[f.ID.Name]
 	if e.view != nil {
-		visible, load := e.view(f)
-		if f.Stamp = visible; !load {
-			return
-		}
-		l.Restrict(f.ID, visible)
+		e.view(f)
 	}
-	if override, due := r.due(l, f); due {
-		f.Content, f.Err = l.Content(ctx, l.Model(f.ID), override)
+	need := r.mustLoad(l, f)
+	if !need.Load() {
+		return
 	}
+	if e.view != nil {
+		l.Restrict(f.ID, f.Stamp)
+	}
+	f.Content, f.Err = l.Content(ctx, l.Model(f.ID), need.Override)
 }
 
 // examine compares a model in the store with the loaded one. It reports whether the model can be read.
@@ -160,24 +161,25 @@ func (r *Repository) examine(ctx context.Context, l *layout.Listing, f *state.Fi
 	return f.Err == nil
 }
 
-// due reports whether to load a model that was examined, and the configuration that replaces the store's.
-func (r *Repository) due(l *layout.Listing, f *state.Finding) (override *string, due bool) {
-	if override, due = f.Due(); !due && r.relinked(l, f.ID) {
-		return f.Last.Override, true
+// mustLoad says whether a model that was examined must be loaded. The steps of an ensemble are looked up last,
+// because that may ask the store.
+func (r *Repository) mustLoad(l *layout.Listing, f *state.Finding) state.Need {
+	need := f.Need()
+	if f.Reconnected = need.Why == state.Unchanged && r.reconnected(l, f.ID); f.Reconnected {
+		return f.Need()
 	}
-	return override, due
+	return need
 }
 
-// relinked reports whether a step of an ensemble means another model than when the ensemble
-// was read. With namespaces a name means the model of the ensemble's own path as soon as there
-// is one.
-func (r *Repository) relinked(l *layout.Listing, id store.ID) bool {
+// reconnected reports whether a step of an ensemble means another model than when the ensemble was read.
+// With namespaces a name means the model of the ensemble's own path as soon as there is one.
+func (r *Repository) reconnected(l *layout.Listing, id store.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.opts.Namespacing && r.desired.Has(id) && l.Relinked(r.desired.Content(id))
 }
 
-// composingModels returns the models of the steps of a found model, even if it is not due.
+// composingModels returns the models of the steps of a found model, even if it is not loaded.
 func (r *Repository) composingModels(f *state.Finding) []store.ID {
 	if f.Content != nil {
 		return f.Content.ComposingModels

@@ -55,7 +55,7 @@ func (r *Repository) reserve(
 // related are the models that an operation may change or depends on.
 type related struct {
 	names []string // sorted
-	// kept are the names of steps that were not due when names was found, so that the ensembles over
+	// kept are the names of steps that needed no load when names was found, so that the ensembles over
 	// them are not in names: the operation must not load them.
 	kept map[string]bool
 }
@@ -76,7 +76,7 @@ func (r *Repository) relatedToLoad(ctx context.Context, l *layout.Listing, name 
 	}, relatedLock)
 	changed, kept := members[:1:1], map[string]bool{}
 	for _, step := range members[1:] {
-		if see != nil || r.anyDue(ctx, l, step) {
+		if see != nil || r.anyNeeds(ctx, l, step) {
 			changed = append(changed, step)
 		} else {
 			kept[step] = true
@@ -95,15 +95,14 @@ func (r *Repository) relatedToUnload(name string, dependents bool) related {
 	return related{names: sorted(all)}
 }
 
-// anyDue reports whether an operation that finds the models of a name as steps would load one of them.
-func (r *Repository) anyDue(ctx context.Context, l *layout.Listing, name string) bool {
+// anyNeeds reports whether an operation that finds the models of a name as steps would load one of them.
+func (r *Repository) anyNeeds(ctx context.Context, l *layout.Listing, name string) bool {
 	return slices.ContainsFunc(l.Named(name), func(m store.Model) bool {
 		f := state.Finding{ID: m.ID}
 		if !r.examine(ctx, l, &f) {
 			return false
 		}
-		_, due := r.due(l, &f)
-		return due
+		return r.mustLoad(l, &f).Load()
 	})
 }
 

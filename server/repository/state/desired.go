@@ -1,7 +1,3 @@
-// Package state says what is to be loaded and what is: the desired state has the models to serve, what
-// requested each and the content to load; the actual state has the models and versions that exist, in
-// snapshots that requests read without a lock; a plan has the actions that lead from one to the other.
-// It loads, reads and waits for nothing: package repository carries the actions out.
 package state
 
 import (

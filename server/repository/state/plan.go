@@ -26,12 +26,30 @@ const (
 	VerbRetire                       // version: take it out of service once the others serve
 )
 
-// Outcome is the result of the last load of a model. It is not changed.
+// Outcome is the result of the last load of a model. It is not changed: a later one replaces it.
 type Outcome struct {
 	Location string      // of the content that serves
 	Stamp    store.Stamp // of that content; nil: the next operation loads it in any case
 	Override *string     // of its configuration
 	Err      error       // why the last load failed; nil: it succeeded
+}
+
+// Failed returns the outcome after a load that failed: what served before serves on, except an ensemble,
+// which is out of service, so that the next operation loads it although its files are the same.
+func (o *Outcome) Failed(err error, ensemble bool) *Outcome {
+	now := &Outcome{Err: err}
+	if o != nil {
+		now.Location, now.Stamp, now.Override = o.Location, o.Stamp, o.Override
+	}
+	if ensemble {
+		now.Stamp = nil
+	}
+	return now
+}
+
+// Forgiven returns the outcome without its error.
+func (o *Outcome) Forgiven() *Outcome {
+	return &Outcome{Location: o.Location, Stamp: o.Stamp, Override: o.Override}
 }
 
 // Finding is what an operation found in the store about a desired model.
@@ -43,26 +61,20 @@ type Finding struct {
 	Listed    bool // the store has it
 	Ambiguous bool // the store has it several times
 	Location  string
-	Stamp     store.Stamp
-	Last      *Outcome // nil: it was never loaded
-	Broken    bool     // it serves, and a version has lost all its instances
-	Override  *string  // a client's configuration; nil: none
-	Again     bool     // without a client's configuration, although the files are the same
+	Stamp     store.Stamp // of what the operation may load of it
+	Last      *Outcome    // nil: it was never loaded
+	Broken    bool        // it serves, and a version has lost all its instances
+	Override  *string     // a client's configuration; nil: none
+	Again     bool        // without a client's configuration, although the files are the same
 
-	Content *layout.Content // if the model is due and could be read
+	Unsettled   bool // it does not stand still
+	Tried       bool // a poll has tried to load the stamp already, and this one does not try again
+	Unloaded    bool // it no longer serves: only a request loads it
+	Reconnected bool // a step of an ensemble means another model than when it was read
+
+	Content *layout.Content // if the model must be loaded and could be read
 	Err     error           // why it could not be read
 	ListErr error           // why the listing may be incomplete; nil: the store does not have the model
-}
-
-// Due reports whether to load the model, and the configuration that replaces the store's.
-func (f *Finding) Due() (override *string, due bool) {
-	switch same := f.Last != nil && f.Last.Location == f.Location && f.Last.Stamp.Same(f.Stamp); {
-	case f.Override != nil || f.Again || !same:
-		return f.Override, true
-	case f.Broken:
-		return f.Last.Override, true
-	}
-	return nil, false
 }
 
 // Action is one action on a model.

@@ -105,14 +105,14 @@ func parseFinding(t *testing.T, line string) Finding {
 		text := "from before"
 		f.Last.Override = &text
 	}
-	override, due := f.Due()
+	need := f.Need()
 	switch {
-	case !f.Listed || f.Ambiguous || !due:
+	case !f.Listed || f.Ambiguous || !need.Load():
 	case unreadable:
 		f.Err = errors.New("no luck")
 	default:
 		f.Content = &layout.Content{
-			From: store.Model{ID: f.ID}, Override: override, ComposingModels: parts,
+			From: store.Model{ID: f.ID}, Override: need.Override, ComposingModels: parts,
 			Config: modelconfig.New("", &inferencepb.ModelConfig{}),
 		}
 	}
