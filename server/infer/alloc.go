@@ -58,7 +58,7 @@ func (r *Request) Region(o Output) (tensor.Segment, bool) {
 	if o.Name == "" || o.Size == 0 || len(r.Outputs) == 0 {
 		return tensor.Segment{}, false
 	}
-	if p := &r.reply; p.loan.kept { // the core may answer it concurrently and release the region
+	if p := &r.reply; p.loan.kept != notKept { // the core may answer it concurrently and release the region
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if r.State() == Answered {

@@ -9,7 +9,7 @@ func (r *Request) Hold() { r.reply.holdFinal = true }
 // request afterwards.
 func (r *Request) Deliver() {
 	p := &r.reply
-	if p.loan.kept {
+	if p.loan.kept != notKept {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
@@ -33,7 +33,7 @@ func (r *Request) ReplaceError(err error) {
 // is none, or when the sink has already counted an earlier response.
 func (r *Request) takeHeld() *Response {
 	p := &r.reply
-	if p.loan.kept {
+	if p.loan.kept != notKept {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}

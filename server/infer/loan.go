@@ -42,28 +42,43 @@ type Delivery struct {
 //	core     Reclaim   after the instance is closed: takes back what the backend still keeps
 //	core     Suspend   ends the loan of a rescheduled request
 //
-// A kept request is finished once the call has returned, the final response was sent and the
-// backend has let go.
+// A kept request is finished once nothing is pending.
 type loan struct {
-	owner     Owner    // nil: no backend runs the request
-	decoupled bool     // any number of responses
-	kept      bool     // the backend keeps the request after its call
-	explicit  bool     // the backend ends its use with LetGo, else with the final response
-	ended     bool     // the backend has sent its final response
-	letGo     bool     // the backend has let go
-	returned  bool     // the backend's call has returned
-	reported  bool     // finish has reported true
+	owner     Owner // nil: no backend runs the request
+	decoupled bool  // any number of responses
+	kept      keptUntil
+	pending   pending
 	reclaimed bool     // the core has taken the request back; the backend may still use it
 	next      Delivery // the next response; last because only kept requests use it
 }
 
-// finish reports whether the backend is done with the request. It reports true only once.
-func (l *loan) finish() bool {
-	if !l.ended || !l.letGo || !l.returned || l.reported {
-		return false
-	}
-	l.reported = true
-	return true
+// keptUntil is until when a backend keeps a request after its call.
+type keptUntil uint8
+
+const (
+	notKept    keptUntil = iota
+	untilFinal           // until it sends the final response, or calls LetGo before that
+	untilLetGo           // until it has sent the final response and called LetGo
+)
+
+// pending is what has still to happen to a kept request before it is finished. It happens in any order, so
+// these are a set and no sequence of states.
+type pending uint8
+
+const (
+	finalResponse pending = 1 << iota // of the backend
+	lettingGo
+	endOfCall
+)
+
+// ended reports whether the backend of a kept request has sent its final response.
+func (l *loan) ended() bool { return l.pending&finalResponse == 0 }
+
+// happened records what is no longer pending. It reports true once: when that finishes the request.
+func (l *loan) happened(what pending) (finished bool) {
+	before := l.pending
+	l.pending &^= what
+	return before != 0 && l.pending == 0
 }
 
 // Lend hands the request to a backend before its call. The final response is held until
@@ -85,11 +100,13 @@ func (r *Request) Lend(o Owner, decoupled bool) {
 func (r *Request) Keep() {
 	p := &r.reply
 	p.mu.Lock()
-	first := !p.loan.kept
+	first := p.loan.kept == notKept
 	if first {
 		r.retainForBackend()
 	}
-	p.loan.explicit, p.loan.letGo = true, false
+	if p.loan.kept = untilLetGo; p.loan.pending != 0 {
+		p.loan.pending |= lettingGo
+	}
 	owner := p.loan.owner
 	p.mu.Unlock()
 	if first {
@@ -97,12 +114,14 @@ func (r *Request) Keep() {
 	}
 }
 
-// retainForBackend takes the backend's reference.
+// retainForBackend takes the backend's reference, until the final response.
 func (r *Request) retainForBackend() {
 	r.refs.Add(1)
 	l := &r.reply.loan
-	l.kept = true
-	l.ended = r.State() == Answered
+	l.kept, l.pending = untilFinal, finalResponse|lettingGo|endOfCall
+	if r.State() == Answered {
+		l.pending &^= finalResponse
+	}
 	l.next.Begin = Now()
 }
 
@@ -112,8 +131,7 @@ func (r *Request) LetGo() {
 	p := &r.reply
 	p.mu.Lock()
 	owner := p.loan.owner
-	p.loan.letGo = true
-	finished := p.loan.finish()
+	finished := p.loan.happened(lettingGo)
 	p.mu.Unlock()
 	if finished {
 		owner.Finished(r)
@@ -123,21 +141,24 @@ func (r *Request) LetGo() {
 // respondKept sends one response of a kept request. The caller holds the lock.
 func (r *Request) respondKept(resp *Response, final bool) Owner {
 	l := &r.reply.loan
-	if l.ended {
+	if l.ended() {
 		r.afterFinal.Store(true)
 		r.drop(resp)
 		return nil
 	}
-	l.ended = final
-	if final && !l.explicit {
-		l.letGo = true
+	finished := false
+	switch {
+	case final && l.kept == untilFinal:
+		finished = l.happened(finalResponse | lettingGo)
+	case final:
+		finished = l.happened(finalResponse)
 	}
 	if !l.decoupled {
 		r.send(resp, final, nil)
 	} else {
 		r.sendDecoupled(resp, final)
 	}
-	if final && l.finish() {
+	if finished {
 		return l.owner
 	}
 	return nil
@@ -169,11 +190,11 @@ func (r *Request) reportDelivery(delivery *Delivery, resp *Response) {
 
 // IsKept reports whether the backend keeps the request. It is valid after the backend's
 // call.
-func (r *Request) IsKept() bool { return r.reply.loan.kept }
+func (r *Request) IsKept() bool { return r.reply.loan.kept != notKept }
 
 // KeptExplicitly reports whether the backend called Keep. It is valid after the backend's
 // call.
-func (r *Request) KeptExplicitly() bool { return r.reply.loan.explicit }
+func (r *Request) KeptExplicitly() bool { return r.reply.loan.kept == untilLetGo }
 
 // MarkIfLate marks a kept request of a model that is not decoupled as late if it is
 // unanswered after the backend's call. Then Completed notifies the owner of the answer.
@@ -186,7 +207,7 @@ func (r *Request) MarkIfLate() {
 // Late reports whether MarkIfLate found the request unanswered.
 func (r *Request) Late() bool { return r.reply.late }
 
-// Revoke takes a request back from a backend whose call failed, and answers it with the
+// Revoke takes a kept request back from a backend whose call failed, and answers it with the
 // error if it is unanswered. The request is finished when Returned is called.
 func (r *Request) Revoke(err error) {
 	p := &r.reply
@@ -194,14 +215,14 @@ func (r *Request) Revoke(err error) {
 	defer p.mu.Unlock()
 	l := &p.loan
 	switch {
-	case l.ended:
+	case l.ended():
 	case l.decoupled:
 		r.sendDecoupled(errorResponse(err), true)
 	default:
 		r.send(errorResponse(err), true, nil)
 	}
-	l.reclaimed = !l.ended || l.explicit
-	l.ended, l.letGo = true, true
+	l.reclaimed = !l.ended() || l.kept == untilLetGo
+	l.happened(finalResponse | lettingGo)
 }
 
 // Returned records that the backend's call has returned, and reports whether that finished
@@ -210,8 +231,7 @@ func (r *Request) Returned() bool {
 	p := &r.reply
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loan.returned = true
-	return p.loan.finish()
+	return p.loan.happened(endOfCall)
 }
 
 // Reclaim takes a kept, answered request back from a closed backend that has not called
@@ -220,8 +240,8 @@ func (r *Request) Reclaim() bool {
 	p := &r.reply
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loan.ended, p.loan.letGo, p.loan.reclaimed = true, true, true
-	return p.loan.finish()
+	p.loan.reclaimed = true
+	return p.loan.happened(finalResponse | lettingGo)
 }
 
 // Suspend ends the loan of a rescheduled request and releases the backend's reference.
@@ -238,7 +258,7 @@ func (r *Request) Suspend() {
 func (r *Request) Ended() bool {
 	r.reply.mu.Lock()
 	defer r.reply.mu.Unlock()
-	return r.reply.loan.ended
+	return r.reply.loan.ended()
 }
 
 // Abort answers a kept request in place of its backend; later responses are dropped. The
@@ -249,7 +269,7 @@ func (r *Request) Abort(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case !p.loan.kept:
+	case p.loan.kept == notKept:
 		return false
 	case p.loan.decoupled && r.State() != Answered:
 		r.sendDecoupled(errorResponse(err), true)

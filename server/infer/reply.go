@@ -41,10 +41,10 @@ func (p *reply) reset() {
 		p.final.Release()
 	}
 	p.sent, p.holdFinal, p.finalHeld, p.faulted, p.final, p.err, p.late = 0, false, false, false, nil, nil, false
-	if p.loan.kept || p.loan.next.Index > 0 {
+	if p.loan.kept != notKept || p.loan.next.Index > 0 {
 		p.loan = loan{}
 	}
-	p.loan.owner, p.loan.decoupled, p.loan.letGo = nil, false, false
+	p.loan.owner, p.loan.decoupled = nil, false
 }
 
 // Respond sends one response through the sink. A final response moves the request to
@@ -63,7 +63,7 @@ func (r *Request) respond(resp *Response, final bool) Owner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.loan.kept:
+	case p.loan.kept != notKept:
 		return r.respondKept(resp, final)
 	case !r.send(resp, final, nil) && !p.faulted:
 		r.afterFinal.Store(true)
@@ -165,7 +165,7 @@ func (r *Request) Fail(err error) { r.Respond(errorResponse(err), true) }
 // Failure returns the error of the final response; nil when there is none. The core calls
 // it after the backend's call.
 func (r *Request) Failure() error {
-	if r.reply.loan.kept {
+	if r.reply.loan.kept != notKept {
 		r.reply.mu.Lock()
 		defer r.reply.mu.Unlock()
 	}
