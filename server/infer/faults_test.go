@@ -48,47 +48,6 @@ func TestSuspendedRequestLeavesNoTrace(t *testing.T) {
 	require.Equal(t, loan{}, r.reply.loan)
 }
 
-type faultyModel struct {
-	Callee
-	released int
-}
-
-func (m *faultyModel) Release() { m.released++ }
-func (m *faultyModel) Submit(r *Request) error {
-	r.Respond(NewResponse(), true)
-	r.Release()
-	return nil
-}
-func (m *faultyModel) Acquire(string, string) (Callee, error) { return m, nil }
-
-func TestPostReleasesTheModelOnce(t *testing.T) {
-	t.Parallel()
-	m := &faultyModel{}
-	r := NewUnpooled()
-	r.Sink = &faultySink{panics: 1}
-	require.NoError(t, Post(m, "m", "", r))
-	r.Release()
-	require.Equal(t, 1, m.released)
-}
-
-type faultyPanicking struct{ faultyModel }
-
-func (m *faultyPanicking) Acquire(string, string) (Callee, error) { return m, nil }
-func (m *faultyPanicking) Submit(r *Request) error {
-	r.Respond(NewResponse(), true)
-	r.Release()
-	panic("after it was answered")
-}
-
-func TestPostOfAPanickingModel(t *testing.T) {
-	t.Parallel()
-	m := &faultyPanicking{}
-	r := NewUnpooled()
-	r.Sink = &faultySink{}
-	require.Panics(t, func() { _ = Post(m, "m", "", r) })
-	require.Equal(t, 1, m.released)
-}
-
 func TestRegionsAtAnEndWithoutData(t *testing.T) {
 	t.Parallel()
 	pool := tensor.NewPool()

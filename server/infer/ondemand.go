@@ -55,16 +55,3 @@ func LoadsOnDemand(s Service) bool {
 	d, ok := s.(OnDemand)
 	return ok && d.OnDemand()
 }
-
-// contextSubmitter is a Submitter whose Acquire may wait.
-type contextSubmitter interface {
-	AcquireContext(ctx context.Context, model, version string) (Callee, error)
-}
-
-// acquire is s.Acquire, with a context for the wait if there is one.
-func acquire(ctx context.Context, s Submitter, model, version string) (Callee, error) {
-	if c, ok := s.(contextSubmitter); ok {
-		return c.AcquireContext(ctx, model, version)
-	}
-	return s.Acquire(model, version)
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,13 +57,58 @@ func relayed(ctx context.Context, models infer.Submitter, p map[string]*inferenc
 	}
 	target, version := p["model"].GetStringValue(), p["version"].GetStringValue()
 	if p["way"].GetStringValue() == "" {
-		return infer.Call(ctx, models, target, version, c, r)
+		return call(ctx, models, target, version, c, r)
 	}
 	c.Unary()
-	if err := infer.Post(models, target, version, c); err != nil {
+	if err := post(models, target, version, c); err != nil {
 		return nil, err
 	}
 	return c.Wait(ctx)
+}
+
+// call runs a request on a model, until its parent is cancelled.
+func call(ctx context.Context, s infer.Submitter, model, version string, r, parent *infer.Request) (*infer.Response, error) {
+	m, err := s.Acquire(model, version)
+	if err != nil {
+		r.Release()
+		return nil, err
+	}
+	defer m.Release()
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() {
+		for !parent.Cancelled() && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	})
+	return m.Infer(ctx, r)
+}
+
+// post submits a request to a model and holds the model until the request has its final response.
+func post(s infer.Submitter, model, version string, r *infer.Request) error {
+	m, err := s.Acquire(model, version)
+	if err != nil {
+		r.Release()
+		return err
+	}
+	r.Sink = &releasing{r.Sink, m}
+	return m.Submit(r)
+}
+
+// releasing is a sink that releases a model after the final response.
+type releasing struct {
+	infer.Sink
+	model infer.Model
+}
+
+func (h *releasing) Send(resp *infer.Response, final bool) {
+	if final {
+		defer h.model.Release()
+	}
+	h.Sink.Send(resp, final)
 }
 
 // relayTo returns the configuration of a model that relays.

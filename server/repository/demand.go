@@ -217,17 +217,11 @@ type demandSubmitter struct {
 
 // Acquire waits for a model that is not loaded.
 func (s *demandSubmitter) Acquire(name, version string) (infer.Callee, error) {
-	return s.AcquireContext(s.r.life, name, version)
-}
-
-// AcquireContext is Acquire with a context for the wait.
-func (s *demandSubmitter) AcquireContext(ctx context.Context, name, version string) (infer.Callee, error) {
 	c, cause := s.Submitter.Acquire(name, version)
 	if cause == nil || s.r.phase.Load() == exiting {
 		return c, cause
 	}
-	defer lendPlace(ctx)()
-	err := s.r.await(ctx, s.namespace, name, cause, func() (err error) {
+	err := s.r.await(s.r.life, s.namespace, name, cause, func() (err error) {
 		c, err = s.Submitter.Acquire(name, version)
 		return err
 	})

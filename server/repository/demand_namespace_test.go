@@ -129,7 +129,7 @@ func TestCallsOfNamespacesOnDemand(t *testing.T) {
 	var loads sync.Map
 	r := demandSpaces(t, &loads, nil, first, second)
 	for _, space := range []string{second, first} {
-		c, err := r.submitter(space).(*demandSubmitter).AcquireContext(t.Context(), "x", "")
+		c, err := r.submitter(space).Acquire("x", "")
 		require.NoError(t, err)
 		c.Release()
 		require.Contains(t, loadedIDs(r), store.ID{Namespace: space, Name: "x"})

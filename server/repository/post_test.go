@@ -28,7 +28,7 @@ func (e courier) Load(_ context.Context, s backend.Spec) (backend.Model, error) 
 		<-e.let
 		q := unpooled()
 		q.Sink = e.sink
-		return infer.Post(models, target, "", q)
+		return post(models, target, "", q)
 	}}, nil
 }
 

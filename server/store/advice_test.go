@@ -36,7 +36,7 @@ func TestAdvice(t *testing.T) {
 		in("top", "docs"):             "is empty: ",
 		in("absent"):                  "is empty: ", // the start has refused it
 	} {
-		got := NewLocal([]string{path}, false).Advice()
+		got := NewPaths([]string{path}, false, OpenDir).Advice()
 		if want == "" {
 			require.Empty(t, got, path)
 			continue
@@ -44,7 +44,7 @@ func TestAdvice(t *testing.T) {
 		require.Len(t, got, 1, path)
 		require.Contains(t, got[0], want)
 	}
-	require.Len(t, NewLocal([]string{in("top"), in("empty"), in("bare")}, false).Advice(), 2)
+	require.Len(t, NewPaths([]string{in("top"), in("empty"), in("bare")}, false, OpenDir).Advice(), 2)
 }
 
 // TestAdviceAboutFolders names the folders beside models that are none.
@@ -54,7 +54,7 @@ func TestAdviceAboutFolders(t *testing.T) {
 	for _, folder := range []string{"m/1", ".git/1", ".example-123/x", "lost+found", "__pycache__", "docs"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, folder), 0o755))
 	}
-	p := NewLocal([]string{dir}, false)
+	p := NewPaths([]string{dir}, false, OpenDir)
 	require.Equal(t, []string{
 		"folders of the model repository " + dir + " that are not models are passed over: .example-123, .git, __pycache__, lost+found",
 		"docs is not a model, as it has neither a config.pbtxt nor a version folder: move it out of the model repository " + dir,
@@ -67,6 +67,6 @@ func TestAdviceAboutFolders(t *testing.T) {
 	}
 	require.Equal(t, []string{"docs", "m"}, names)
 	require.NoError(t, os.Rename(filepath.Join(dir, "m"), filepath.Join(dir, ".m")))
-	require.Contains(t, NewLocal([]string{dir}, false).Advice()[0], ".m")
+	require.Contains(t, NewPaths([]string{dir}, false, OpenDir).Advice()[0], ".m")
 	require.NoError(t, p.Register(t.Context(), filepath.Join(dir, ".m"), map[string]string{".hidden": "h"}), "a name that is given counts")
 }

@@ -27,7 +27,7 @@ func TestFinder(t *testing.T) {
 		"", ".", "..", "a/1", "../outside", "./a", "a/", base, "nul\x00", strings.Repeat("long", 100),
 	}
 	for _, namespaces := range []bool{false, true} {
-		p := NewLocal([]string{two, one}, namespaces)
+		p := NewPaths([]string{two, one}, namespaces, OpenDir)
 		// z has the name of b, so the folder b has none; x and y are one name twice.
 		require.NoError(t, p.Register(t.Context(), third, map[string]string{"z": "b", "x": "renamed", "y": "renamed"}))
 		find := p.Finder()
@@ -53,11 +53,11 @@ func TestNoFinder(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	require.Nil(t, NewLocal([]string{dir, filepath.Join(dir, "gone")}, false).Finder())
-	require.Nil(t, NewLocal([]string{file}, false).Finder())
+	require.Nil(t, NewPaths([]string{dir, filepath.Join(dir, "gone")}, false, OpenDir).Finder())
+	require.Nil(t, NewPaths([]string{file}, false, OpenDir).Finder())
 	far := NewPaths([]string{dir}, false, func(string) (Place, error) { return elsewhere{}, nil })
 	require.Nil(t, far.Finder(), "a place that is not of this machine")
-	require.NotNil(t, NewLocal([]string{dir}, false).Finder())
+	require.NotNil(t, NewPaths([]string{dir}, false, OpenDir).Finder())
 }
 
 // elsewhere is a place that is not a directory of this machine.

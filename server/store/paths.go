@@ -23,11 +23,8 @@ type Paths struct {
 	added  map[string]map[string]string // by registered path: the names of models by folder
 }
 
-// NewLocal returns the store of repository paths that are directories of this machine. With
-// namespaces, models in different paths may have the same name.
-func NewLocal(paths []string, namespaces bool) *Paths { return NewPaths(paths, namespaces, OpenDir) }
-
-// NewPaths returns the store of repository paths whose places open opens.
+// NewPaths returns the store of repository paths whose places open opens. With namespaces, models in
+// different paths may have the same name.
 func NewPaths(paths []string, namespaces bool, open Opener) *Paths {
 	return &Paths{
 		paths: dedupe(paths), namespaces: namespaces, open: open,

@@ -64,7 +64,7 @@ func newStore(t *testing.T, trees ...map[string]string) (s *counted, paths []str
 		}
 		paths = append(paths, dir)
 	}
-	return &counted{Paths: store.NewLocal(paths, len(paths) > 1)}, paths
+	return &counted{Paths: store.NewPaths(paths, len(paths) > 1, store.OpenDir)}, paths
 }
 
 // TestParts: with namespacing, the model of a step is the one in the ensemble's own space, or
