@@ -32,7 +32,7 @@ func (s *Actual) Acquire(name, number string) (infer.Model, error) {
 	}
 }
 
-// VersionReady reports whether a version works and passes its readiness checks, which may take
+// Ready reports whether a version works and passes its readiness checks, which may take
 // seconds; false without an error for an unknown model.
 func (s *Actual) Ready(name, number string) (bool, error) {
 	if number != "" {

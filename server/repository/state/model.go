@@ -74,7 +74,7 @@ func (m *Model) Newest() *model.LoadedVersion {
 	return m.newest.LoadedVersion
 }
 
-// VersionReady returns the ready versions.
+// Ready returns the ready versions.
 func (m *Model) Ready() (all []*model.LoadedVersion) {
 	if m == nil {
 		return nil

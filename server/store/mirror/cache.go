@@ -87,7 +87,7 @@ func (c *Cache) Close() error {
 	return errors.Join(c.leave(), c.root.Close())
 }
 
-// CacheStats returns the counters.
+// Stats returns the counters.
 func (c *Cache) Stats() CacheStats {
 	return CacheStats{Bytes: c.bytes.Load(), Limit: c.opts.Limit, Hits: c.hits.Load(), Misses: c.misses.Load(), Evictions: c.evicts.Load()}
 }

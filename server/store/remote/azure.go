@@ -73,12 +73,6 @@ type azurePage struct {
 	NextMarker string
 }
 
-// azurePageWait bounds a request for a page; maxAzurePage bounds its bytes.
-const (
-	azurePageWait = time.Minute
-	maxAzurePage  = 64 << 20
-)
-
 // List lists the container below the path.
 func (s *azureSource) List(ctx context.Context) ([]Object, error) {
 	var all []Object
@@ -119,7 +113,7 @@ func (s *azureSource) List(ctx context.Context) ([]Object, error) {
 }
 
 func (s *azureSource) page(ctx context.Context, marker string) (p azurePage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, azurePageWait)
+	ctx, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
 	q := url.Values{"restype": {"container"}, "comp": {"list"}, "include": {"metadata"}, "prefix": {s.at.prefix}}
 	if marker != "" {
@@ -130,13 +124,13 @@ func (s *azureSource) page(ctx context.Context, marker string) (p azurePage, err
 		return p, err
 	}
 	defer resp.Body.Close()
-	if err := xml.NewDecoder(io.LimitReader(resp.Body, maxAzurePage)).Decode(&p); err != nil {
+	if err := xml.NewDecoder(io.LimitReader(resp.Body, maxPage)).Decode(&p); err != nil {
 		return p, fmt.Errorf("reading the listing: %w", err)
 	}
 	return p, nil
 }
 
-// OpenAzure reads a range of a blob.
+// Open reads a range of a blob.
 func (s *azureSource) Open(ctx context.Context, name, tag string, offset, length int64) (io.ReadCloser, error) {
 	at := (&url.URL{Path: "/" + s.at.container + "/" + s.at.prefix + name}).EscapedPath()
 	resp, err := s.get(ctx, at, map[string]string{"X-Ms-Range": rangeHeader(offset, length), "If-Match": `"` + tag + `"`})

@@ -122,7 +122,7 @@ func (s *azureSource) defaultTokens(client string) oauth2.TokenSource {
 			TokenURL:  cmp.Or(getenv("AZURE_AUTHORITY_HOST"), azureAuthority) + "/" + tenant + "/oauth2/v2.0/token",
 			AuthStyle: oauth2.AuthStyleInParams,
 		}
-		return c.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: s.http, Timeout: azurePageWait}))
+		return c.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: s.http, Timeout: pageWait}))
 	}
 	switch secret, file := getenv("AZURE_CLIENT_SECRET"), getenv("AZURE_FEDERATED_TOKEN_FILE"); {
 	case tenant != "" && secret != "":

@@ -72,12 +72,6 @@ type gcsPage struct {
 	Next string `json:"nextPageToken"`
 }
 
-// gcsPageWait bounds a request for a page; maxGCSPage bounds its bytes.
-const (
-	gcsPageWait = time.Minute
-	maxGCSPage  = 64 << 20
-)
-
 // List lists the bucket below the path.
 func (s *gcsSource) List(ctx context.Context) ([]Object, error) {
 	var all []Object
@@ -111,7 +105,7 @@ func (s *gcsSource) List(ctx context.Context) ([]Object, error) {
 }
 
 func (s *gcsSource) page(ctx context.Context, token string) (p gcsPage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, gcsPageWait)
+	ctx, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
 	q := url.Values{"prefix": {s.prefix}, "fields": {"items(name,size,generation,md5Hash,updated),nextPageToken"}}
 	if token != "" {
@@ -122,13 +116,13 @@ func (s *gcsSource) page(ctx context.Context, token string) (p gcsPage, err erro
 		return p, err
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxGCSPage)).Decode(&p); err != nil {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxPage)).Decode(&p); err != nil {
 		return p, fmt.Errorf("reading the listing: %w", err)
 	}
 	return p, nil
 }
 
-// OpenGCS reads a range of a generation of an object.
+// Open reads a range of a generation of an object.
 func (s *gcsSource) Open(ctx context.Context, name, tag string, offset, length int64) (io.ReadCloser, error) {
 	q := url.Values{"alt": {"media"}, "generation": {tag}}
 	at := "/storage/v1/b/" + url.PathEscape(s.bucket) + "/o/" + url.PathEscape(s.prefix+name) + "?" + q.Encode()

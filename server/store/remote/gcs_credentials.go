@@ -37,7 +37,7 @@ func (s *gcsSource) connect(ctx context.Context) (c *http.Client, fresh bool, er
 // the key file that GOOGLE_APPLICATION_CREDENTIALS names, else of the user's or the machine's
 // account. It is nil if there is none: requests are anonymous.
 func (s *gcsSource) tokens(ctx context.Context) (oauth2.TokenSource, error) {
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Transport: s.http, Timeout: gcsPageWait})
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Transport: s.http, Timeout: pageWait})
 	key := s.env.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
 	file, err := readCredentials(s.env.Getenv)
 	if err != nil {

@@ -136,6 +136,6 @@ func digestOf(text []byte) string {
 }
 
 func isOCIDigest(text string) bool {
-	raw, err := hex.DecodeString(strings.TrimPrefix(text, "sha256:"))
-	return err == nil && len(raw) == sha256.Size && strings.HasPrefix(text, "sha256:")
+	digits, ok := strings.CutPrefix(text, "sha256:")
+	return ok && isSHA256(digits)
 }

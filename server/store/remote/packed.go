@@ -45,7 +45,7 @@ type packedVersion struct {
 	// ID identifies the content of all parts, and what they were checked with. The content of an
 	// ID never changes.
 	ID string
-	// contents finds the parts. It is called when the cache does not know the version.
+	// Contents finds the parts. It is called when the cache does not know the version.
 	Contents func(ctx context.Context) (contents, error)
 	// Check checks a part that was downloaded, before it is read; nil: nothing is checked.
 	Check func(ctx context.Context, f *File) error

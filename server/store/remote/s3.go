@@ -89,7 +89,7 @@ func s3Object(name string, o minio.ObjectInfo) Object {
 	return r
 }
 
-// OpenS3 reads a range of an object.
+// Open reads a range of an object.
 func (s *s3Source) Open(ctx context.Context, name, tag string, offset, length int64) (io.ReadCloser, error) {
 	var body io.ReadCloser
 	err := s.with(func(c *minio.Core) error {

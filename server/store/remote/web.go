@@ -22,6 +22,12 @@ const (
 	idleConns  = 32
 )
 
+// pageWait bounds a request for a page of a listing; maxPage bounds its bytes.
+const (
+	pageWait = time.Minute
+	maxPage  = 64 << 20
+)
+
 // newTransport returns a transport whose connections do not wait forever. It uses the proxies of
 // the environment.
 func newTransport() http.RoundTripper {
