@@ -60,9 +60,8 @@ func (r *remotes) open(path string) (store.Place, error) {
 	}
 	// Each path has a downloader of its own: one that does not answer keeps all connections of it busy.
 	d := mirror.NewDownloader(r.opts.Remote.Download)
-	env := remote.Env{Getenv: getenv, Log: r.opts.Log}
-	env.Fetch, env.Make = mirror.Fetcher(r.cache, d), mirror.Maker(r.cache)
-	source, err := remote.Open(path, env, remote.Options{Key: r.opts.Remote.PublicKey, Limits: cmp.Or(r.opts.Remote.Unpack, unpack.DefaultLimits())})
+	o := remote.Options{Key: r.opts.Remote.PublicKey, Limits: cmp.Or(r.opts.Remote.Unpack, unpack.DefaultLimits())}
+	source, err := remote.Open(path, mirror.Env(getenv, r.opts.Log, r.cache, d), o)
 	if err != nil {
 		return nil, status.New(status.InvalidArg, "%w", err)
 	}

@@ -72,6 +72,17 @@ type Stats struct {
 	Failures, Retries int64 // of listings and downloads, of single requests
 }
 
+// Plus returns the counters of two mirrors of one path, of which other is the later one.
+func (s Stats) Plus(other Stats) Stats {
+	other.Bytes += s.Bytes
+	other.Seconds += s.Seconds
+	other.Listings += s.Listings
+	other.ListSeconds += s.ListSeconds
+	other.Failures += s.Failures
+	other.Retries += s.Retries
+	return other
+}
+
 // New returns the mirror of a source.
 func New(source remote.Source, o Options) *Mirror {
 	if o.Patience == 0 {

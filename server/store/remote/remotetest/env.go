@@ -21,10 +21,7 @@ func CacheEnv(t testing.TB, cacheDir string, variables map[string]string) remote
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	d := mirror.NewDownloader(mirror.DownloadOptions{PartSize: 256 << 10, Silence: 300 * time.Millisecond, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond})
-	return remote.Env{
-		Getenv: func(name string) string { return variables[name] }, Log: log,
-		Fetch: mirror.Fetcher(c, d), Make: mirror.Maker(c),
-	}
+	return mirror.Env(func(name string) string { return variables[name] }, log, c, d)
 }
 
 // Contents lists a source, reads all of its files through the cache and returns their texts by name.
