@@ -75,7 +75,7 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.
 	if !o.wait {
 		p.ctx = r.life
 	}
-	removed := r.gone(l, waits)
+	removed := r.missing(l, waits)
 	for _, id := range removed {
 		delete(r.tried, id)
 	}
@@ -115,7 +115,7 @@ func (r *Repository) settledView(waits map[store.ID]*state.SettleWait) view {
 	}
 }
 
-// forgetFailure forgets the error of the last load if what failed is gone: the store has what serves.
+// forgetFailure forgets the error of the last load if the store no longer has what failed: it has what serves.
 func (r *Repository) forgetFailure(id store.ID, found store.Stamp) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,16 +132,16 @@ func loadedStamp(last *state.Outcome) store.Stamp {
 	return last.Stamp
 }
 
-// gone returns the models that a listing no longer has for the settle time.
-func (r *Repository) gone(l *layout.Listing, waits map[store.ID]*state.SettleWait) (removed []store.ID) {
-	missing := r.known()
+// missing returns the models that a listing no longer has for the settle time.
+func (r *Repository) missing(l *layout.Listing, waits map[store.ID]*state.SettleWait) (removed []store.ID) {
+	all := r.known()
 	for _, m := range l.Models {
 		if !m.Ambiguous {
-			delete(missing, m.ID)
+			delete(all, m.ID)
 		}
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(missing), store.Compare) {
-		if w := r.settling.Gone(id, time.Now()); w != nil {
+	for _, id := range slices.SortedFunc(maps.Keys(all), store.Compare) {
+		if w := r.settling.Missing(id, time.Now()); w != nil {
 			waits[id] = w
 			continue
 		}

@@ -43,8 +43,8 @@ func NewAccounts(clock func() time.Time) *Accounts {
 // now is the time since the table was made, so that steps of the clock change nothing.
 func (t *Accounts) now() time.Duration { return t.clock().Sub(t.start) }
 
-// Take lets a request of a caller in, or says what it has to wait for. bytes are those that are known
-// of the request. The lease of a request that was let in is to be released.
+// Take admits a request of a caller, or says what it has to wait for. bytes are those that are known
+// of the request. The lease of a request that was admitted is to be released.
 func (t *Accounts) Take(l *Limit, who *Principal, bytes int64) (Lease, Refusal) {
 	now := t.now()
 	for {
@@ -61,7 +61,7 @@ func (t *Accounts) Take(l *Limit, who *Principal, bytes int64) (Lease, Refusal) 
 	}
 }
 
-// Peek says what a request would have to wait for, without letting it in.
+// Peek says what a request would have to wait for, without admitting it.
 func (t *Accounts) Peek(l *Limit, who *Principal) Refusal {
 	now := t.now()
 	a := t.account(l, who.Name, now)
@@ -108,7 +108,7 @@ func (t *Accounts) account(l *Limit, name string, now time.Duration) *account {
 func (t *Accounts) sweep(now time.Duration) {
 	for k, a := range t.accounts {
 		a.mu.Lock()
-		if a.gone = a.idle(now); a.gone {
+		if a.removed = a.idle(now); a.removed {
 			delete(t.accounts, k)
 		}
 		a.mu.Unlock()
@@ -134,7 +134,7 @@ func (t *Accounts) Use(p *Policy) {
 			a.limit, k.limit = l, l
 			kept[k] = a
 		} else {
-			a.gone = true
+			a.removed = true
 		}
 		a.mu.Unlock()
 	}

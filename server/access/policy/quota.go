@@ -39,10 +39,10 @@ type account struct {
 	// requests, rows and bytes are when the buckets will be full again.
 	requests, rows, bytes time.Duration
 	open                  int  // requests in progress
-	gone                  bool // the table no longer has it
+	removed               bool // the table no longer has it
 }
 
-// Lease is a request that was let in. The zero value is one that nobody counts.
+// Lease is a request that was admitted. The zero value is one that nobody counts.
 type Lease struct {
 	account *account
 	table   *Accounts
@@ -50,21 +50,21 @@ type Lease struct {
 
 // Refusal is what a caller has used up.
 type Refusal struct {
-	Quota Quota // QuotaNone: the request is let in
+	Quota Quota // QuotaNone: the request is admitted
 	// Wait is when to try again.
 	Wait  time.Duration
 	Limit *Limit
 }
 
-// take lets a request in, unless it has to wait. It reports false if the account is gone.
+// take admits a request, unless it has to wait. It reports false if the table no longer has the account.
 //
-// A request costs one of requests, and is let in if that much is there. How many rows and bytes it
-// has is often known only later. It is let in as long as any are left, and may use more: what
+// A request costs one of requests, and is admitted if that much is there. How many rows and bytes it
+// has is often known only later. It is admitted as long as any are left, and may use more: what
 // the caller owes then keeps it out until it is paid back. So no request is too large for a quota.
 func (a *account) take(now time.Duration, bytes int64) (Refusal, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.gone {
+	if a.removed {
 		return Refusal{}, false
 	}
 	l := a.limit
@@ -126,7 +126,7 @@ func (a *account) idle(now time.Duration) bool {
 	return a.open == 0 && a.requests <= now && a.rows <= now && a.bytes <= now
 }
 
-// Charge counts rows and bytes that were not known when the request was let in.
+// Charge counts rows and bytes that were not known when the request was admitted.
 func (l Lease) Charge(rows int, bytes int64) {
 	a := l.account
 	if a == nil {

@@ -40,10 +40,10 @@ const (
 
 // recent has the loads and evictions of the last minute.
 type recent struct {
-	loads []loadEvent // by time
-	gone  map[string]time.Time
-	again uint64 // all loads of models that had been evicted shortly before
-	told  time.Time
+	loads     []loadEvent // by time
+	evictedAt map[string]time.Time
+	again     uint64 // all loads of models that had been evicted shortly before
+	told      time.Time
 }
 
 type loadEvent struct {
@@ -52,15 +52,15 @@ type loadEvent struct {
 }
 
 func (r *recent) evicted(now time.Time, name string) {
-	if r.gone == nil {
-		r.gone = map[string]time.Time{}
+	if r.evictedAt == nil {
+		r.evictedAt = map[string]time.Time{}
 	}
-	r.gone[name] = now
+	r.evictedAt[name] = now
 }
 
 func (r *recent) load(now time.Time, name string) {
-	at, evicted := r.gone[name]
-	delete(r.gone, name)
+	at, evicted := r.evictedAt[name]
+	delete(r.evictedAt, name)
 	again := evicted && now.Sub(at) < thrashTime
 	if again {
 		r.again++
@@ -75,7 +75,7 @@ func (r *recent) thrashing(now time.Time) bool {
 		n++
 	}
 	r.loads = r.loads[n:]
-	maps.DeleteFunc(r.gone, func(_ string, at time.Time) bool { return now.Sub(at) >= thrashTime })
+	maps.DeleteFunc(r.evictedAt, func(_ string, at time.Time) bool { return now.Sub(at) >= thrashTime })
 	again := r.repeated()
 	return len(r.loads) >= minThrashLoads && 2*again >= len(r.loads)
 }

@@ -69,15 +69,15 @@ func (m *Manager) evict(name string, why Reason, text string, all []Model) bool 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	for _, gone := range append([]string{name}, l.With...) {
-		delete(m.leaving, gone)
+	for _, model := range append([]string{name}, l.With...) {
+		delete(m.leaving, model)
 		if !unloaded {
 			continue
 		}
-		m.reasons[gone] = text
-		delete(m.usage, gone)
+		m.reasons[model] = text
+		delete(m.usage, model)
 		if why != Expired {
-			m.recent.evicted(now, gone)
+			m.recent.evicted(now, model)
 		}
 	}
 	if !unloaded {

@@ -24,7 +24,8 @@ type sighting struct {
 	since time.Time
 }
 
-// absent is the tag of an entry, or of a model, that is gone; model stands for the model as a whole.
+// absentEntry is the tag of an entry, or of a model, that is not there; wholeModel stands for the model as a
+// whole.
 const (
 	absentEntry = "\x00absent"
 	wholeModel  = "\x00model"
@@ -66,8 +67,8 @@ func (t *SettleTracker) View(id store.ID, now time.Time, found, loaded store.Sta
 			delete(visible, name)
 		}
 	}
-	if gone := t.removed(id, now, found, loaded); gone != nil {
-		w, whole = sooner(w, gone), true
+	if missing := t.removed(id, now, found, loaded); missing != nil {
+		w, whole = sooner(w, missing), true
 	}
 	if w == nil {
 		return found, nil, false
@@ -78,7 +79,7 @@ func (t *SettleTracker) View(id store.ID, now time.Time, found, loaded store.Sta
 	return visible, w, whole || changing && !sameBeside(visible, loaded)
 }
 
-// lacks reports whether an entry is gone.
+// lacks reports whether an entry is missing.
 func lacks(found, loaded store.Stamp) bool {
 	for name := range loaded {
 		if _, there := found[name]; !there {
@@ -99,7 +100,7 @@ func sooner(a, b *SettleWait) *SettleWait {
 	return b
 }
 
-// removed returns the wait for entries that are gone. The time of the model's folder says since when
+// removed returns the wait for entries that were removed. The time of the model's folder says since when
 // they are, in stores that have it.
 func (t *SettleTracker) removed(id store.ID, now time.Time, found, loaded store.Stamp) *SettleWait {
 	if found[""].ChangedAt > 0 {
@@ -112,7 +113,7 @@ func (t *SettleTracker) removed(id store.ID, now time.Time, found, loaded store.
 		}
 		since := t.sight(id, name, absentEntry, now)
 		if until := since.Add(t.Time); until.After(now) {
-			w = sooner(w, &SettleWait{Until: until, entry: name, changed: since, gone: true})
+			w = sooner(w, &SettleWait{Until: until, entry: name, changed: since, removed: true})
 		}
 	}
 	return w
@@ -137,12 +138,12 @@ func sameBut(s, t store.Stamp, leave func(name string) bool) bool {
 	return s.Same(t)
 }
 
-// Gone returns the wait before a model that the store no longer has is unloaded; nil: it is gone for
-// long enough. A folder that is replaced by another one is away for a moment.
-func (t *SettleTracker) Gone(id store.ID, now time.Time) *SettleWait {
+// Missing returns the wait before a model that the store no longer has is unloaded; nil: it has been
+// missing for long enough. A folder that is replaced by another one is away for a moment.
+func (t *SettleTracker) Missing(id store.ID, now time.Time) *SettleWait {
 	since := t.sight(id, wholeModel, absentEntry, now)
 	if until := since.Add(t.Time); until.After(now) {
-		return &SettleWait{Until: until, changed: since, gone: true}
+		return &SettleWait{Until: until, changed: since, removed: true}
 	}
 	delete(t.seen, id)
 	return nil

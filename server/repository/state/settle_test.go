@@ -132,15 +132,15 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	tracker := SettleTracker{Time: 2 * time.Second}
 	loaded := stampAt("/=1 1/=1")
-	require.Equal(t, "waiting whether the model is replaced: its folder was gone 0.0 s ago", tracker.Gone(settleID, clockAt(10)).Text(clockAt(10)))
-	require.NotNil(t, tracker.Gone(settleID, clockAt(11.9)))
+	require.Equal(t, "waiting whether the model is replaced: its folder was gone 0.0 s ago", tracker.Missing(settleID, clockAt(10)).Text(clockAt(10)))
+	require.NotNil(t, tracker.Missing(settleID, clockAt(11.9)))
 	_, w, _ := tracker.View(settleID, clockAt(12), stampAt("/=11.9 1/=11.9"), loaded)
 	require.NotNil(t, w)
-	require.NotNil(t, tracker.Gone(settleID, clockAt(13)))
-	require.NotNil(t, tracker.Gone(settleID, clockAt(14)))
-	require.Nil(t, tracker.Gone(settleID, clockAt(15)))
+	require.NotNil(t, tracker.Missing(settleID, clockAt(13)))
+	require.NotNil(t, tracker.Missing(settleID, clockAt(14)))
+	require.Nil(t, tracker.Missing(settleID, clockAt(15)))
 	require.Empty(t, tracker.seen, "nothing is remembered of it")
-	require.Nil(t, (&SettleTracker{}).Gone(settleID, clockAt(1)))
+	require.Nil(t, (&SettleTracker{}).Missing(settleID, clockAt(1)))
 }
 
 // At the start, a version with a file that is not complete is left out if there is another one.

@@ -17,7 +17,7 @@ type SettleWait struct {
 	file    string // in the entry; empty: the entry itself
 	changed time.Time
 	partial bool
-	gone    bool
+	removed bool
 }
 
 // Text describes the wait, for the repository index.
@@ -28,9 +28,9 @@ func (w *SettleWait) Text(now time.Time) string {
 		what = "version " + w.entry
 	}
 	switch {
-	case w.gone && w.entry == "":
+	case w.removed && w.entry == "":
 		return "waiting whether the model is replaced: its folder was gone " + ago
-	case w.gone:
+	case w.removed:
 		return fmt.Sprintf("waiting until the model stands still: %s was removed %s", w.entry, ago)
 	case w.partial:
 		return fmt.Sprintf("waiting until %s is complete: its name says that %s is still being written", what, w.file)
@@ -48,5 +48,5 @@ func (w *SettleWait) Text(now time.Time) string {
 
 // Same reports whether two waits are for the same change.
 func (w *SettleWait) Same(v *SettleWait) bool {
-	return v != nil && w.entry == v.entry && w.file == v.file && w.partial == v.partial && w.gone == v.gone
+	return v != nil && w.entry == v.entry && w.file == v.file && w.partial == v.partial && w.removed == v.removed
 }
