@@ -15,7 +15,7 @@ import (
 	"triton/server/store/remote"
 )
 
-// ErrDiskFull: the content does not fit on the disk.
+// ErrDiskFull is wrapped by the errors about content that does not fit on the disk.
 var ErrDiskFull = errors.New("the disk is full")
 
 // Get returns content, which fill writes if the cache does not have it. Of several callers for the
