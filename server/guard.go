@@ -80,14 +80,18 @@ func (o *Options) metricsAddress() string {
 
 // local reports whether only this machine can reach the address.
 func (e *Endpoint) local() bool {
-	host, socket := e.Address, e.unix()
 	if e.Inherited != nil {
-		at := e.Inherited.Addr()
-		host, _, _ = net.SplitHostPort(at.String())
-		socket = at.Network() == "unix"
+		return isLocal(e.Inherited.Addr())
 	}
+	ip := net.ParseIP(e.Address)
+	return e.unix() || e.Address == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// isLocal reports whether only this machine can reach a listener's address.
+func isLocal(at net.Addr) bool {
+	host, _, _ := net.SplitHostPort(at.String())
 	ip := net.ParseIP(host)
-	return socket || host == "localhost" || ip != nil && ip.IsLoopback()
+	return at.Network() == "unix" || ip != nil && ip.IsLoopback()
 }
 
 // unsafe describes what anybody who reaches the ports may do. Each danger is one text.

@@ -35,12 +35,14 @@ type metricsFrontend struct {
 	machine      *machine
 	order        []string
 	guard        *access.Guard
+	profiles     bool // serves profiles of the process
 }
 
 func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {
 	s.addrs.Metrics = l.Addr().String()
 	f := s.collectMetrics()
 	f.lis, f.runtime = withTLS(l, config), newRuntimeMetrics()
+	f.profiles = s.opts.Guard.Checks() || isLocal(l.Addr())
 	if f.machine.cpu {
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
@@ -115,10 +117,14 @@ func (f *metricsFrontend) close(ctx context.Context) { shutdown(ctx, f.server, f
 
 func (f *metricsFrontend) waiting() (int64, string) { return 0, "" }
 
-// Serve answers /metrics. Any other path has an empty page, as in Triton, which does
+// Serve answers /metrics and profiles. Any other path has an empty page, as in Triton, which does
 // not decode paths, negotiate or compress.
 func (f *metricsFrontend) Serve(x *http1.Exchange) {
-	_, entry, ok := httpapi.Admit(f.guard, x, &access.Call{Action: policy.ActionMetrics})
+	action := policy.ActionMetrics
+	if isProfile(x.Path) {
+		action = policy.ActionProfile
+	}
+	_, entry, ok := httpapi.Admit(f.guard, x, &access.Call{Action: action})
 	if !ok {
 		x.Send()
 		return
@@ -129,6 +135,8 @@ func (f *metricsFrontend) Serve(x *http1.Exchange) {
 	case x.Method != http.MethodGet:
 		x.Status, x.ContentType = http.StatusMethodNotAllowed, http1.TextPlain
 		x.Text = append(x.Text[:0], `{"error":"Method Not Allowed"}`...)
+	case isProfile(x.Path):
+		f.profile(x)
 	case strings.TrimSuffix(x.Path, "/") == "/metrics":
 		x.Text = f.page()
 	}

@@ -23,12 +23,14 @@ const (
 	ActionSharedMemory        // list, register and unregister regions, and use them in requests
 	ActionSettings            // read and change settings of logs and traces
 	ActionMetrics             // the metrics endpoint
+	ActionProfile             // profiles of the process
 	actionCount
 )
 
 var actionNames = [actionCount]string{
 	ActionHealth: "health", ActionReady: "ready", ActionInfer: "infer", ActionMetadata: "metadata", ActionConfig: "config", ActionStatistics: "statistics", ActionIndex: "index",
 	ActionLoad: "load", ActionTraffic: "traffic", ActionState: "state", ActionSharedMemory: "shared-memory", ActionSettings: "settings", ActionMetrics: "metrics",
+	ActionProfile: "profile",
 }
 
 // String returns the action's name in policies.
