@@ -18,7 +18,6 @@ import (
 	"triton/perf"
 	"triton/pkg/sharedtest"
 	"triton/pkg/ui"
-	"triton/pkg/ui/uitest"
 )
 
 // sweep is a run of five levels with everything that the view can show.
@@ -51,14 +50,14 @@ func window() *perf.Summary {
 
 // capture is a run on a terminal of the test. Its clock is that of a synctest bubble.
 type capture struct {
-	terminal *uitest.Screen
+	terminal *sharedtest.Screen
 	screen   *Screen
 	progress atomic.Pointer[perf.Progress]
 	frames   strings.Builder
 }
 
 func start(width, height int, s perf.Settings) *capture {
-	c := &capture{terminal: uitest.New(width, height)}
+	c := &capture{terminal: sharedtest.NewScreen(width, height)}
 	c.progress.Store(&perf.Progress{})
 	c.screen = NewScreen(ScreenOptions{Out: c.terminal, Notes: c.terminal, Live: c.terminal, OutShared: true, NotesShared: true})
 	c.screen.Observe(perf.Started{Settings: s, Progress: func() perf.Progress { return *c.progress.Load() }})
@@ -215,7 +214,7 @@ func TestLiveServerOfAnEnsemble(t *testing.T) {
 func TestLiveOnStderr(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		terminal := uitest.New(80, 24)
+		terminal := sharedtest.NewScreen(80, 24)
 		s := NewScreen(ScreenOptions{Out: &out, Notes: terminal, Live: terminal, NotesShared: true})
 		s.Observe(perf.Started{Settings: sweep(), Progress: func() perf.Progress { return perf.Progress{Level: 1, Trial: 1} }})
 		s.Observe(perf.LevelStarted{Batch: 1, Load: perf.Load{Value: 4}})

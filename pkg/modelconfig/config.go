@@ -3,7 +3,7 @@
 // normalisation, its validation with its own message texts, the choice of backend and
 // of versions, and the text and JSON forms. It checks the files beside a model that a
 // configuration names, and runs the program's own repository agent. It reads no model
-// and loads none; pkg/onnxmodel/autofill completes a configuration from a model file.
+// and loads none; pkg/onnxmodel completes a configuration from a model file.
 package modelconfig
 
 import (

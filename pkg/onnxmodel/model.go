@@ -1,6 +1,7 @@
-// Package onnxmodel reads what a server needs from an ONNX file (its inputs, outputs
-// and origin) without ONNX Runtime and without reading the weights, and writes ONNX
-// files. It does not run, check or change graphs.
+// Package onnxmodel reads what a server needs from an ONNX file (its inputs, outputs and origin) without ONNX Runtime and
+// without reading the weights, and writes ONNX files. It does not run, check or change graphs. CompleteConfig and
+// CheckConfig match a model configuration with such an outline, with the texts of Triton's ONNX Runtime backend; server,
+// linter and scaffold share them, so they agree.
 package onnxmodel
 
 import "slices"

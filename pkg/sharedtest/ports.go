@@ -1,4 +1,4 @@
-// Package sharedtest has what tests of all rooms share: free ports for the servers of a test, a buffer for logs, and golden
+// Package sharedtest has what tests of all rooms share: free ports for servers, a buffer for logs, a terminal, and golden
 // files, which the flag -update rewrites. It is for tests only.
 package sharedtest
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/sharedtest"
 	"triton/pkg/ui"
-	"triton/pkg/ui/uitest"
 )
 
 type broken struct{}
@@ -20,7 +20,7 @@ func (broken) Key(string) bool      { panic("a defect") }
 // TestFullPanic: the terminal is usable after a panic of the view.
 func TestFullPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		terminal := uitest.New(40, 5)
+		terminal := sharedtest.NewScreen(40, 5)
 		_, err := terminal.Write([]byte("$ top\r\n"))
 		require.NoError(t, err)
 		in, keys := io.Pipe()

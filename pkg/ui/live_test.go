@@ -12,11 +12,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/ui/uitest"
+	"triton/pkg/sharedtest"
 )
 
 // startOn starts a view on a screen that is redrawn each second.
-func startOn(s *uitest.Screen, render func(width int) string) *Live {
+func startOn(s *sharedtest.Screen, render func(width int) string) *Live {
 	return StartLive(s, time.Second, func(width, _ int) string { return render(width) })
 }
 
@@ -36,7 +36,7 @@ func TestLiveLosesNoLine(t *testing.T) {
 	for _, height := range []int{2, 3, 6, 24} {
 		t.Run(fmt.Sprint(height), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := uitest.New(20, height)
+				s := sharedtest.NewScreen(20, height)
 				_, err := s.Write([]byte("before\r\nmore\r\n"))
 				require.NoError(t, err)
 				var frame atomic.Pointer[string]
@@ -68,7 +68,7 @@ func TestLiveLosesNoLine(t *testing.T) {
 
 // unwrapped returns what a screen shows; on low screens long lines are broken
 // one column earlier.
-func unwrapped(s *uitest.Screen, height int) string {
+func unwrapped(s *sharedtest.Screen, height int) string {
 	if height > maxRows {
 		return s.String()
 	}
@@ -83,7 +83,7 @@ func TestLiveDrawsAtEachWidth(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := uitest.New(width, 10)
+				s := sharedtest.NewScreen(width, 10)
 				l := startOn(s, func(width int) string { return fmt.Sprintf("width %d\n%s", width, strings.Repeat("█", width)) })
 				next()
 				l.Print("up")
@@ -98,7 +98,7 @@ func TestLiveDrawsAtEachWidth(t *testing.T) {
 
 func TestLiveFollowsTheSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := uitest.New(20, 10)
+		s := sharedtest.NewScreen(20, 10)
 		l := startOn(s, func(width int) string { return fmt.Sprint("width ", width) })
 		next()
 		require.Equal(t, "width 20", s.String())
@@ -113,7 +113,7 @@ func TestLiveFollowsTheSize(t *testing.T) {
 func TestLiveDropsTheFirstRowsOfHighViews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for height, want := range map[int]string{4: "10\n11\n12", 30: "3\n4\n5\n6\n7\n8\n9\n10\n11\n12"} {
-			s := uitest.New(20, height)
+			s := sharedtest.NewScreen(20, height)
 			l := startOn(s, func(int) string { return "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n" })
 			next()
 			require.Equal(t, want, s.String())
@@ -125,7 +125,7 @@ func TestLiveDropsTheFirstRowsOfHighViews(t *testing.T) {
 
 func TestLiveDrawsOverAnEchoedInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := uitest.New(20, 10)
+		s := sharedtest.NewScreen(20, 10)
 		l := startOn(s, func(int) string { return "level\n####" })
 		next()
 		_, err := s.Write([]byte("^C"))
@@ -152,7 +152,7 @@ func TestLiveSendsNoTerminalQueries(t *testing.T) {
 
 func TestLiveKeepsTheFirstError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := uitest.New(20, 10)
+		s := sharedtest.NewScreen(20, 10)
 		l := startOn(s, func(int) string { return "view" })
 		s.Fail(errors.New("no space left"))
 		next()
@@ -163,7 +163,7 @@ func TestLiveKeepsTheFirstError(t *testing.T) {
 
 func TestPrintAfterTheProgramEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := uitest.New(20, 10)
+		s := sharedtest.NewScreen(20, 10)
 		l := startOn(s, func(int) string { return "view" })
 		l.program.Kill()
 		<-l.ended

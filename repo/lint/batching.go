@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	pb "triton/pkg/inferencepb"
-	"triton/pkg/onnxmodel/autofill"
+	"triton/pkg/onnxmodel"
 )
 
 const longDelayMicros = 1_000_000
@@ -31,7 +31,7 @@ func (r *run) batching() {
 	case d == nil && r.config.GetSequenceBatching() == nil && limit > 1 && !r.weightless: // the model file may add it
 		r.add(ruleUnusedBatch, "max_batch_size", fmt.Sprintf(
 			"max_batch_size is %d, but without dynamic_batching requests are not joined into batches", limit), "add dynamic_batching { }")
-	case limit == 0 && r.graph != nil && autofill.Batches(r.graph):
+	case limit == 0 && r.graph != nil && onnxmodel.Batches(r.graph):
 		r.add(ruleCouldBatch, "input", "the first dimension of the graph is variable, but max_batch_size is 0",
 			"set max_batch_size and take the first -1 out of dims")
 	}

@@ -10,7 +10,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
-	"triton/pkg/onnxmodel/autofill"
 )
 
 // graphs reads the ONNX file of every served version and compares the configuration with each.
@@ -28,19 +27,19 @@ func (r *run) graphs() {
 		if i == 0 {
 			r.graph, cfg = graph, r.config.ModelConfig
 		}
-		if found := autofill.CheckKinds(cfg, graph); len(found) > 0 { // all else follows from it
+		if found := onnxmodel.CheckTensorKinds(cfg, graph); len(found) > 0 { // all else follows from it
 			r.addAll(found)
 			continue
 		}
 		if r.options.Strict {
-			r.addAll(autofill.Check(cfg, graph))
+			r.addAll(onnxmodel.CheckConfig(cfg, graph))
 			continue
 		}
-		if _, err := autofill.Complete(cfg, graph, r.options.DefaultMaxBatch); err != nil {
+		if _, err := onnxmodel.CompleteConfig(cfg, graph, r.options.DefaultMaxBatch); err != nil {
 			r.add(ruleIncomplete, "max_batch_size", err.Error(), "remove max_batch_size, or export the model with a variable first dimension")
 			continue
 		}
-		r.addAll(autofill.Check(cfg, graph))
+		r.addAll(onnxmodel.CheckConfig(cfg, graph))
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package lint holds the rules for model repositories, one file per family.
 // Configurations are checked by pkg/modelconfig and compared with their graphs by
-// pkg/onnxmodel/autofill, which the server uses too. This package adds rules for files,
+// pkg/onnxmodel, which the server uses too. This package adds rules for files,
 // versions and settings that load but do not do what was intended, leaves out the findings
 // that users accept, explains the rules and prints reports.
 package lint

@@ -7,7 +7,7 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
 	"triton/pkg/modelconfig/requirement"
-	"triton/pkg/onnxmodel/autofill"
+	"triton/pkg/onnxmodel"
 	"triton/repo"
 )
 
@@ -81,7 +81,7 @@ func Rules() []repo.Rule {
 		rulePointer, ruleMisplaced, ruleEmptyFile, ruleLibrary, ruleNoWeights, ruleNoWarmup, ruleFamily, ruleNoEffect, ruleParameter,
 		rulePython, rulePythonClass, ruleNoTensors, ruleTensorsTwice, rulePythonSkipped, ruleUnused, ruleComment,
 	}
-	for _, r := range slices.Concat(modelconfig.Rules(), extension.Rules(), requirement.Rules(), autofill.Rules()) {
+	for _, r := range slices.Concat(modelconfig.Rules(), extension.Rules(), requirement.Rules(), onnxmodel.ConfigRules()) {
 		list = append(list, repo.Rule{ID: r.ID, Severity: repo.Error, Doc: r.Doc})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })

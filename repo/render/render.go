@@ -16,7 +16,6 @@ import (
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
-	"triton/pkg/onnxmodel/autofill"
 	"triton/pkg/tensor"
 	"triton/repo"
 )
@@ -168,11 +167,11 @@ func (c *completion) groups() error {
 func (c *completion) graph() error {
 	switch {
 	case c.config.Backend == "python":
-		if autofill.Needed(c.config.ModelConfig) {
+		if onnxmodel.NeedsCompletion(c.config.ModelConfig) {
 			c.result.Notes = append(c.result.Notes, "inputs and outputs come from auto_complete_config of model.py when it loads")
 		}
 		return nil
-	case c.config.Backend != "onnxruntime" || c.config.Platform == "ensemble" || !autofill.Needed(c.config.ModelConfig):
+	case c.config.Backend != "onnxruntime" || c.config.Platform == "ensemble" || !onnxmodel.NeedsCompletion(c.config.ModelConfig):
 		return nil
 	}
 	path, ok := c.modelFile()
@@ -186,7 +185,7 @@ func (c *completion) graph() error {
 		return nil
 	}
 	graph.Inputs, graph.Outputs = reported(graph.Inputs), reported(graph.Outputs)
-	_, err = autofill.Complete(c.config.ModelConfig, graph, c.options.DefaultMaxBatch)
+	_, err = onnxmodel.CompleteConfig(c.config.ModelConfig, graph, c.options.DefaultMaxBatch)
 	return err
 }
 

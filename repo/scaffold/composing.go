@@ -10,7 +10,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
-	"triton/pkg/onnxmodel/autofill"
 )
 
 // composingModel reads the configuration of a model of a repository. That of an ONNX model is
@@ -33,7 +32,7 @@ func composingModel(repository, name string, defaultMaxBatch int) (*inferencepb.
 		return nil, err
 	}
 	cfg.Name = name
-	if autofill.Needed(cfg) {
+	if onnxmodel.NeedsCompletion(cfg) {
 		if err := completeONNX(cfg, dir, defaultMaxBatch); err != nil {
 			return nil, err
 		}
@@ -68,6 +67,6 @@ func completeONNX(cfg *inferencepb.ModelConfig, dir string, defaultMaxBatch int)
 	if err != nil {
 		return err
 	}
-	_, err = autofill.Complete(cfg, graph, defaultMaxBatch)
+	_, err = onnxmodel.CompleteConfig(cfg, graph, defaultMaxBatch)
 	return err
 }

@@ -17,7 +17,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
-	"triton/pkg/onnxmodel/autofill"
 )
 
 // Options configure Write.
@@ -172,7 +171,7 @@ func Config(graph *onnxmodel.Model, o Options) (*inferencepb.ModelConfig, []stri
 	if o.MaxBatchSize != nil {
 		batch = 0
 	}
-	notes, err := autofill.Complete(cfg, graph, batch)
+	notes, err := onnxmodel.CompleteConfig(cfg, graph, batch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -181,7 +180,7 @@ func Config(graph *onnxmodel.Model, o Options) (*inferencepb.ModelConfig, []stri
 	}
 	c := modelconfig.New(modelconfig.FileName, cfg)
 	found := c.ValidateIO()
-	found = append(found, autofill.Check(cfg, graph)...)
+	found = append(found, onnxmodel.CheckConfig(cfg, graph)...)
 	return cfg, notes, modelconfig.FirstError(found)
 }
 

@@ -10,14 +10,14 @@ import (
 
 	"triton/analyzer/memory"
 	"triton/analyzer/memory/footprint"
-	"triton/pkg/ui/uitest"
+	"triton/pkg/sharedtest"
 )
 
 // TestView follows an analysis on a terminal: the view shows what runs and what is known, the lines
 // stay above it, and nothing is left of it at the end.
 func TestView(t *testing.T) {
 	t.Parallel()
-	screen := uitest.New(78, 24)
+	screen := sharedtest.NewScreen(78, 24)
 	o := &options{Config: memory.DefaultConfig("bert")}
 	o.Space = memory.Space{Instances: []int{1, 2}, Batches: []int{1}, Concurrencies: []int{4}}
 	o.Footprint.Budget = time.Hour

@@ -11,7 +11,7 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
-	"triton/pkg/onnxmodel/autofill"
+	"triton/pkg/onnxmodel"
 	"triton/repo"
 	"triton/repo/render"
 )
@@ -27,7 +27,7 @@ type diffOptions struct {
 func (o *diffOptions) bind(f *flags.Set) {
 	f.StringVar(&o.form, "output", "text", "form of the result: text, or json")
 	f.BoolVar(&o.asWritten, "as-written", false, "compare what is in the files, without what a server adds")
-	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", onnxmodel.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.StringVar(&o.config, "config", "", configUsage)
 }
 

@@ -10,7 +10,7 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
-	"triton/pkg/onnxmodel/autofill"
+	"triton/pkg/onnxmodel"
 	"triton/repo/example"
 	"triton/repo/lint"
 	"triton/repo/scaffold"
@@ -73,7 +73,7 @@ func (o *lintOptions) bind(f *flags.Set) {
 	f.StringVar(&o.color, "color", "auto", "color the text: auto (on a terminal, without NO_COLOR), always, never")
 	f.StringVar(&o.excerpt, "excerpt", "auto", "show the lines with findings in the text: auto (on a terminal), always, never")
 	f.IntVar(&o.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
-	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", onnxmodel.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.StringVar(&o.ConfigName, "model-config-name", "", "the server's model-config-name: models that have this file in configs are checked with it alone")
 	f.BoolVar(&o.Strict, "disable-auto-complete-config", false, "the server does not complete configurations")
 	f.StringArrayVar(&o.backendConfig, "backend-config", nil, "a backend-config of the server, <backend>,<setting>=<value> or <setting>=<value>; default-max-batch-size and backend-directory are used")
@@ -160,7 +160,7 @@ func (o *scaffoldOptions) bind(f *flags.Set) {
 	f.StringVar(&o.Output, "output", ".", "the same as --model-repository")
 	f.MarkCommandLineOnly("output") // in the environment it would be the one of other commands
 	f.IntVar(&o.maxBatch, maxBatchFlag, 0, "largest batch; 0 is no batch dimension (default: the server's choice)")
-	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", onnxmodel.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.BoolVar(&o.Link, "link", false, "link to the file instead of copying it")
 	f.BoolVar(&o.copied, "copy", false, "copy the file (the default)")
 	f.BoolVar(&o.Force, "force", false, "replace existing files")

@@ -9,7 +9,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
-	"triton/pkg/onnxmodel/autofill"
+	"triton/pkg/onnxmodel"
 	"triton/repo/lsp"
 )
 
@@ -23,7 +23,7 @@ type lspOptions struct {
 
 func (o *lspOptions) bind(f *flags.Set) {
 	f.IntVar(&o.Lint.CPUs, "cpus", runtime.NumCPU(), "processors of the machine that will serve; 0 skips the rules about them")
-	f.IntVar(&o.Lint.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.IntVar(&o.Lint.DefaultMaxBatch, "default-max-batch-size", onnxmodel.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.StringVar(&o.Lint.Python, "python", "python3", "interpreter that reads model.py, without running it; empty skips the rules about Python models")
 	f.StringVar(&o.RulesURL, "rules-url", "", "address of the pages of docs/rules on a web server, for links from findings")
 	f.BoolVar(&o.verbose, "verbose", false, "log refused requests to standard error")

@@ -10,7 +10,7 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
-	"triton/pkg/onnxmodel/autofill"
+	"triton/pkg/onnxmodel"
 	"triton/repo/render"
 )
 
@@ -33,7 +33,7 @@ func (o *renderOptions) bind(f *flags.Set) {
 	f.StringVar(&o.form, "output", formText, "form of the result: pbtxt, or json with the fields that were added")
 	f.BoolVar(&o.plain, "plain", false, "leave out the comments about what was added")
 	f.IntVar(&o.GPUs, "gpus", 0, "GPUs of the machine that will serve")
-	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", autofill.DefaultMaxBatch, defaultMaxBatchUsage)
+	f.IntVar(&o.DefaultMaxBatch, "default-max-batch-size", onnxmodel.DefaultMaxBatch, defaultMaxBatchUsage)
 	f.StringVar(&o.stdinPath, "stdin-path", "", "with the path -: the file that standard input is, for its name and its model (default: none)")
 	f.StringVar(&o.config, "config", "", configUsage)
 }

@@ -23,7 +23,6 @@ import (
 	"triton/pkg/client"
 	"triton/pkg/scrape"
 	"triton/pkg/sharedtest"
-	"triton/pkg/ui/uitest"
 	"triton/server"
 	"triton/server/servertest"
 )
@@ -77,7 +76,7 @@ triton_model_demand_waiting_requests 2
 
 // capture is a live view on a terminal of the test. Its clock is that of a synctest bubble.
 type capture struct {
-	terminal *uitest.Screen
+	terminal *sharedtest.Screen
 	keys     *io.PipeWriter
 	frames   strings.Builder
 	silent   atomic.Pointer[error]
@@ -85,7 +84,7 @@ type capture struct {
 }
 
 func start(t *testing.T, width int) *capture {
-	c := &capture{terminal: uitest.New(width, 14), ended: make(chan error, 1)}
+	c := &capture{terminal: sharedtest.NewScreen(width, 14), ended: make(chan error, 1)}
 	_, err := c.terminal.Write([]byte("$ triton top\r\n"))
 	require.NoError(t, err)
 	in, keys := io.Pipe()

@@ -116,7 +116,7 @@ func (i *instance) bind(s *session, o *options) error {
 }
 
 // isScalar reports whether the graph declares v as a scalar, which a configuration lists as [1].
-// A run has one value of it, as autofill.Check allows batches of one at most.
+// A run has one value of it, as onnxmodel.CheckConfig allows batches of one at most.
 func isScalar(v onnxmodel.Value) bool { return v.Ranked && len(v.Dims) == 0 }
 
 // checkValue checks what the C layer relies on. checkGraph has checked the rest, with

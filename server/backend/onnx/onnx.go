@@ -20,7 +20,6 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
-	"triton/pkg/onnxmodel/autofill"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -81,16 +80,16 @@ func (b *Backend) AutoComplete(ctx context.Context, spec backend.Spec) error {
 		return err
 	}
 	graph := &onnxmodel.Model{}
-	if autofill.Needed(spec.Config) {
+	if onnxmodel.NeedsCompletion(spec.Config) {
 		if graph, err = b.outline(spec, path); err != nil {
 			return err
 		}
-		if err := autofill.OnlyTensors(graph); err != nil { // in the order of the file, as Triton does
+		if err := onnxmodel.OnlyTensors(graph); err != nil { // in the order of the file, as Triton does
 			return err
 		}
 	}
 	graph.Inputs, graph.Outputs = inHashOrder(graph.Inputs), inHashOrder(graph.Outputs)
-	notes, err := autofill.Complete(spec.Config, graph, batch)
+	notes, err := onnxmodel.CompleteConfig(spec.Config, graph, batch)
 	for _, note := range notes {
 		level := slog.LevelWarn
 		if strings.HasPrefix(note, "skipping") {
@@ -167,10 +166,10 @@ func modelPath(spec backend.Spec) (string, error) {
 
 // checkGraph compares the configuration with what the opened session declares.
 func checkGraph(spec backend.Spec, graph *onnxmodel.Model) error {
-	if err := autofill.OnlyTensors(graph); err != nil {
+	if err := onnxmodel.OnlyTensors(graph); err != nil {
 		return err
 	}
-	return modelconfig.FirstError(autofill.Check(spec.Config, graph))
+	return modelconfig.FirstError(onnxmodel.CheckConfig(spec.Config, graph))
 }
 
 // providerHint returns the error for an execution provider that the library lacks, with

@@ -1,5 +1,4 @@
-// Package uitest has a terminal for tests of live views.
-package uitest
+package sharedtest
 
 import (
 	"regexp"
@@ -23,8 +22,8 @@ type Screen struct {
 	err           error    // what Write returns
 }
 
-// New returns an empty screen.
-func New(width, height int) *Screen { return &Screen{width: width, height: height} }
+// NewScreen returns an empty screen.
+func NewScreen(width, height int) *Screen { return &Screen{width: width, height: height} }
 
 // Size returns the columns and the rows of the screen.
 func (s *Screen) Size() (width, height int) {

@@ -1,15 +1,10 @@
-// Package autofill matches a model configuration with the outline of its ONNX file:
-// Complete adds missing fields, Check compares the two, both with the texts of Triton's
-// ONNX Runtime backend. Server, linter and scaffold share it, so they agree. It neither
-// reads files nor loads models.
-package autofill
+package onnxmodel
 
 import (
 	"fmt"
 	"slices"
 
 	pb "triton/pkg/inferencepb"
-	"triton/pkg/onnxmodel"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
@@ -18,19 +13,19 @@ import (
 // has no max_batch_size (--backend-config=default-max-batch-size).
 const DefaultMaxBatch = 4
 
-// Needed reports whether Complete has something to fill in: the configuration
+// NeedsCompletion reports whether CompleteConfig has something to fill in: the configuration
 // lists no inputs or no outputs.
-func Needed(cfg *pb.ModelConfig) bool { return lacksInputs(cfg) || len(cfg.Output) == 0 }
+func NeedsCompletion(cfg *pb.ModelConfig) bool { return lacksInputs(cfg) || len(cfg.Output) == 0 }
 
 func lacksInputs(cfg *pb.ModelConfig) bool { return len(cfg.Input)+len(cfg.BatchInput) == 0 }
 
-// Complete fills missing max_batch_size, dynamic batching, inputs and outputs from the
+// CompleteConfig fills missing max_batch_size, dynamic batching, inputs and outputs from the
 // graph. A configuration with inputs and outputs is not changed. defaultMaxBatch is the
 // batch size for a graph that can batch and a configuration without max_batch_size. The
 // notes are Triton's log lines about the changes. Normalize the configuration
 // afterwards.
-func Complete(cfg *pb.ModelConfig, graph *onnxmodel.Model, defaultMaxBatch int) (notes []string, err error) {
-	if !Needed(cfg) {
+func CompleteConfig(cfg *pb.ModelConfig, graph *Model, defaultMaxBatch int) (notes []string, err error) {
+	if !NeedsCompletion(cfg) {
 		return []string{fmt.Sprintf("skipping model configuration auto-complete for '%s': inputs and outputs already specified", cfg.Name)}, nil
 	}
 	if err := OnlyTensors(graph); err != nil {
@@ -82,27 +77,27 @@ func completeBatching(cfg *pb.ModelConfig, defaultMaxBatch int) (notes []string)
 // Batches reports whether the graph's first dimension can be the batch: every input and
 // output has one and leaves it open. A graph without inputs has no batch, since the
 // inputs of a request determine its batch size.
-func Batches(graph *onnxmodel.Model) bool {
+func Batches(graph *Model) bool {
 	if len(graph.Inputs) == 0 {
 		return false
 	}
-	open := func(v onnxmodel.Value) bool { return len(v.Dims) > 0 && v.Dims[0] == -1 }
-	not := func(v onnxmodel.Value) bool { return !open(v) }
+	open := func(v Value) bool { return len(v.Dims) > 0 && v.Dims[0] == -1 }
+	not := func(v Value) bool { return !open(v) }
 	return !slices.ContainsFunc(graph.Inputs, not) && !slices.ContainsFunc(graph.Outputs, not)
 }
 
 // OnlyTensors returns an error for the first input or output of the graph that is not a
 // tensor, with what to do about it.
-func OnlyTensors(graph *onnxmodel.Model) error {
+func OnlyTensors(graph *Model) error {
 	if err := onlyTensors(slices.Concat(graph.Inputs, graph.Outputs)); err != nil {
 		return status.Wrap(err, status.Unsupported, "%w (%s)", err, kindHint(graph.Outputs))
 	}
 	return nil
 }
 
-func onlyTensors(values []onnxmodel.Value) error {
+func onlyTensors(values []Value) error {
 	for _, v := range values {
-		if v.Kind != onnxmodel.KindTensor {
+		if v.Kind != KindTensor {
 			return status.New(status.Unsupported, "Unsupported ONNX Type '%s' for I/O '%s', expected 'ONNX_TYPE_TENSOR'.", v.Kind, v.Name)
 		}
 	}
@@ -112,7 +107,7 @@ func onlyTensors(values []onnxmodel.Value) error {
 // checkTypes returns an error for the first value whose elements have no type in
 // the protocol. It stops at a dimension of 0: the check of the configuration
 // reports that one first, as Triton's does.
-func checkTypes(model, kind string, values []onnxmodel.Value) error {
+func checkTypes(model, kind string, values []Value) error {
 	for _, v := range values {
 		if v.Elem.DataType() == tensor.Invalid {
 			return status.New(status.InvalidArg,
@@ -128,7 +123,7 @@ func checkTypes(model, kind string, values []onnxmodel.Value) error {
 
 // configDims returns the dims that the configuration lists for a value. A configuration
 // has no scalars: they are [1], with a reshape if items are batched.
-func configDims(cfg *pb.ModelConfig, v onnxmodel.Value) ([]int64, *pb.ModelTensorReshape) {
+func configDims(cfg *pb.ModelConfig, v Value) ([]int64, *pb.ModelTensorReshape) {
 	dims := slices.Clone(v.Dims)
 	if cfg.MaxBatchSize > 0 && len(dims) > 0 {
 		dims = dims[1:]

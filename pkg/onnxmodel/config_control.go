@@ -1,11 +1,10 @@
-package autofill
+package onnxmodel
 
 import (
 	"fmt"
 	"strings"
 
 	pb "triton/pkg/inferencepb"
-	"triton/pkg/onnxmodel"
 	"triton/pkg/spelling"
 	"triton/pkg/tensor"
 )
@@ -40,7 +39,7 @@ func controlType(c *pb.ModelSequenceBatching_Control) pb.DataType {
 func (c *checker) control(path, name string, want pb.DataType) {
 	v, ok := c.graph.Input(name)
 	if !ok {
-		list := names(c.graph.Inputs)
+		list := valueNames(c.graph.Inputs)
 		c.add(ruleControl, path+".name", spelling.Hint(name, strings.Split(list, ", "), "the graph has "+list),
 			"configuration specified sequence control '%s', but model does not provide that input", name)
 		c.internal()
@@ -55,7 +54,7 @@ func (c *checker) control(path, name string, want pb.DataType) {
 			"has dims %s but dims [1] is expected", c.cfg.Name, name, tensor.Shape(v.Dims))
 	}
 	c.scalar(path, v)
-	if onnxmodel.ElemTypeOf(tensor.DataType(want)) != v.Elem {
+	if ElemTypeOf(tensor.DataType(want)) != v.Elem {
 		c.add(ruleControl, path, "use the graph's type", "unable to load model '%s', sequence control '%s', the model expects data-type "+
 			"%s but the model configuration specifies data-type %s", c.cfg.Name, name, v.Elem, want)
 	}

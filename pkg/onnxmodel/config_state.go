@@ -1,4 +1,4 @@
-package autofill
+package onnxmodel
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package autofill_test
+package onnxmodel_test
 
 import (
 	"fmt"
@@ -12,17 +12,16 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/onnxmodel"
-	"triton/pkg/onnxmodel/autofill"
 )
 
-// TestAutofill runs graphs and configurations through Complete and Check.
+// TestConfig runs graphs and configurations through Complete and Check.
 //
 //	graph [file]         lines "input X FLOAT batch 16", "default", "output", "sequence"
 //	complete [batch=N]   the input is a configuration; prints notes and result
 //	check                the input is a configuration; prints the findings
-func TestAutofill(t *testing.T) {
+func TestConfig(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/config", func(t *testing.T, path string) {
 		var graph onnxmodel.Model
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
@@ -31,7 +30,7 @@ func TestAutofill(t *testing.T) {
 				graph.Inferred = !d.HasArg("file")
 				return ""
 			case "complete":
-				batch := autofill.DefaultMaxBatch
+				batch := onnxmodel.DefaultMaxBatch
 				d.MaybeScanArgs(t, "batch", &batch)
 				return complete(t, d.Input, &graph, batch)
 			case "check":
@@ -53,11 +52,11 @@ func parse(t *testing.T, text string) *modelconfig.Config {
 
 func complete(t *testing.T, text string, graph *onnxmodel.Model, batch int) string {
 	c := parse(t, text)
-	notes, err := autofill.Complete(c.ModelConfig, graph, batch)
+	notes, err := onnxmodel.CompleteConfig(c.ModelConfig, graph, batch)
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	require.Empty(t, autofill.Check(c.ModelConfig, graph), "what is completed fits")
+	require.Empty(t, onnxmodel.CheckConfig(c.ModelConfig, graph), "what is completed fits")
 	var b strings.Builder
 	for _, n := range notes {
 		fmt.Fprintln(&b, n)
@@ -68,8 +67,8 @@ func complete(t *testing.T, text string, graph *onnxmodel.Model, batch int) stri
 func check(t *testing.T, text string, graph *onnxmodel.Model) string {
 	c := parse(t, text)
 	var b strings.Builder
-	for _, f := range autofill.Check(c.ModelConfig, graph) {
-		require.True(t, slices.ContainsFunc(autofill.Rules(), func(r modelconfig.Rule) bool { return r.ID == f.Rule }))
+	for _, f := range onnxmodel.CheckConfig(c.ModelConfig, graph) {
+		require.True(t, slices.ContainsFunc(onnxmodel.ConfigRules(), func(r modelconfig.Rule) bool { return r.ID == f.Rule }))
 		fmt.Fprintf(&b, "%s\n  %s %s at %s: %s\n", f.Msg, f.Rule, f.Code, f.Path, f.Hint)
 	}
 	return b.String()

@@ -1,4 +1,4 @@
-package autofill
+package onnxmodel
 
 import (
 	"fmt"
@@ -7,29 +7,28 @@ import (
 
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/onnxmodel"
 	"triton/pkg/spelling"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 )
 
-// The rules that Check reports.
+// The rules that CheckConfig reports.
 const (
-	ruleCount    = "TRN601"
-	ruleName     = "TRN602"
-	ruleType     = "TRN603"
-	ruleDims     = "TRN604"
-	ruleBatch    = "TRN605"
-	ruleOptional = "TRN606"
-	ruleControl  = "TRN607"
-	ruleKind     = "TRN608"
+	ruleCount     = "TRN601"
+	ruleValueName = "TRN602"
+	ruleType      = "TRN603"
+	ruleDims      = "TRN604"
+	ruleBatch     = "TRN605"
+	ruleOptional  = "TRN606"
+	ruleControl   = "TRN607"
+	ruleKind      = "TRN608"
 )
 
-// Rules lists the rules of this package by id.
-func Rules() []modelconfig.Rule {
+// ConfigRules lists the rules of this package by id.
+func ConfigRules() []modelconfig.Rule {
 	return []modelconfig.Rule{
 		{ID: ruleCount, Doc: "the configuration lists as many inputs as the ONNX graph needs"},
-		{ID: ruleName, Doc: "every input and output is one of the ONNX graph's"},
+		{ID: ruleValueName, Doc: "every input and output is one of the ONNX graph's"},
 		{ID: ruleType, Doc: "data_type is the ONNX graph's element type"},
 		{ID: ruleDims, Doc: "dims (or reshape) are the ONNX graph's shape"},
 		{ID: ruleBatch, Doc: "the first dimension of the ONNX graph is variable when max_batch_size is not 0"},
@@ -39,9 +38,9 @@ func Rules() []modelconfig.Rule {
 	}
 }
 
-// Check compares a complete configuration with the graph. The findings are in the order
+// CheckConfig compares a complete configuration with the graph. The findings are in the order
 // of Triton's checks; Triton reports modelconfig.FirstError of them.
-func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
+func CheckConfig(cfg *pb.ModelConfig, graph *Model) []modelconfig.Finding {
 	c := checker{cfg: cfg, graph: graph}
 	if !c.tensors(graph.Inputs) {
 		return c.found
@@ -73,8 +72,8 @@ func Check(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
 	return c.found
 }
 
-// CheckKinds returns a finding if an input or output of the graph is no tensor.
-func CheckKinds(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Finding {
+// CheckTensorKinds returns a finding if an input or output of the graph is no tensor.
+func CheckTensorKinds(cfg *pb.ModelConfig, graph *Model) []modelconfig.Finding {
 	c := checker{cfg: cfg, graph: graph}
 	_ = c.tensors(slices.Concat(graph.Inputs, graph.Outputs))
 	return c.found
@@ -82,7 +81,7 @@ func CheckKinds(cfg *pb.ModelConfig, graph *onnxmodel.Model) []modelconfig.Findi
 
 type checker struct {
 	cfg   *pb.ModelConfig
-	graph *onnxmodel.Model
+	graph *Model
 	found []modelconfig.Finding
 }
 
@@ -92,7 +91,7 @@ func (c *checker) add(rule, path, hint, format string, args ...any) {
 	})
 }
 
-func (c *checker) tensors(values []onnxmodel.Value) bool {
+func (c *checker) tensors(values []Value) bool {
 	err := onlyTensors(values)
 	if err != nil {
 		c.add(ruleKind, "", kindHint(c.graph.Outputs), "%s", err.Error())
@@ -103,9 +102,9 @@ func (c *checker) tensors(values []onnxmodel.Value) bool {
 
 // kindHint returns what to do about inputs or outputs that are no tensors. Sequences of outputs come from
 // the converters of scikit-learn's classifiers, which add the operator ZipMap.
-func kindHint(outputs []onnxmodel.Value) string {
+func kindHint(outputs []Value) string {
 	for _, v := range outputs {
-		if v.Kind == onnxmodel.KindSequence || v.Kind == onnxmodel.KindMap {
+		if v.Kind == KindSequence || v.Kind == KindMap {
 			return `if it comes from ZipMap, convert the model with the option zipmap: False, as in to_onnx(model, X, options={"zipmap": False}) of skl2onnx`
 		}
 	}
@@ -122,12 +121,12 @@ func (c *checker) inputCount(controls int) {
 		}
 	}
 	if have := len(c.graph.Inputs); n != have {
-		c.add(ruleCount, "input", "the graph has "+names(c.graph.Inputs),
+		c.add(ruleCount, "input", "the graph has "+valueNames(c.graph.Inputs),
 			"unable to load model '%s', configuration expects %d inputs, model provides %d", c.cfg.Name, n, have)
 	}
 }
 
-func names(values []onnxmodel.Value) string {
+func valueNames(values []Value) string {
 	list := make([]string, len(values))
 	for i, v := range values {
 		list[i] = v.Name
@@ -136,9 +135,9 @@ func names(values []onnxmodel.Value) string {
 	return strings.Join(list, ", ")
 }
 
-func (c *checker) unknown(path, kind, name string, allowed []onnxmodel.Value) {
-	list := names(allowed)
-	c.add(ruleName, path, spelling.Hint(name, strings.Split(list, ", "), "use one of them"), "unexpected inference %s '%s', allowed %ss are: %s", kind, name, kind, list)
+func (c *checker) unknown(path, kind, name string, allowed []Value) {
+	list := valueNames(allowed)
+	c.add(ruleValueName, path, spelling.Hint(name, strings.Split(list, ", "), "use one of them"), "unexpected inference %s '%s', allowed %ss are: %s", kind, name, kind, list)
 }
 
 func (c *checker) input(path string, in *pb.ModelInput) {
@@ -188,8 +187,8 @@ func (c *checker) output(path string, out *pb.ModelOutput) {
 	c.dims(path+field, out.Name, dims, v, c.graph.Inferred)
 }
 
-func (c *checker) dataType(path, kind, name string, want pb.DataType, v onnxmodel.Value) bool {
-	if onnxmodel.ElemTypeOf(tensor.DataType(want)) == onnxmodel.Undefined {
+func (c *checker) dataType(path, kind, name string, want pb.DataType, v Value) bool {
+	if ElemTypeOf(tensor.DataType(want)) == Undefined {
 		c.add(ruleType, path+".data_type", "", "unsupported datatype %s for %s '%s' for model '%s'", want, kind, name, c.cfg.Name)
 		c.internal()
 		return false
@@ -207,7 +206,7 @@ func (c *checker) dataType(path, kind, name string, want pb.DataType, v onnxmode
 	return false
 }
 
-func (c *checker) ragged(path string, in *pb.ModelInput, v onnxmodel.Value) {
+func (c *checker) ragged(path string, in *pb.ModelInput, v Value) {
 	switch {
 	case in.Optional:
 		c.add(ruleOptional, path+".allow_ragged_batch", "remove one of them", "unable to load model '%s', configuration expects "+
@@ -221,7 +220,7 @@ func (c *checker) ragged(path string, in *pb.ModelInput, v onnxmodel.Value) {
 
 // dims compares the configured dims with the graph's. An open dimension of the graph
 // matches any configured one, unless exact is set.
-func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact bool) {
+func (c *checker) dims(path, name string, dims []int64, v Value, exact bool) {
 	graph := tensor.Shape(v.Dims)
 	if len(graph) == 0 {
 		if c.scalar(path, v) {
@@ -245,7 +244,7 @@ func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact
 	} else {
 		tail = fmt.Sprintf("shape %s", full)
 	}
-	if fits(graph, full, exact) {
+	if dimsFit(graph, full, exact) {
 		return
 	}
 	c.add(ruleDims, path, c.dimsHint(path, graph), "model '%s', tensor '%s': the model expects %d dimensions (shape %s) but the model "+
@@ -254,7 +253,7 @@ func (c *checker) dims(path, name string, dims []int64, v onnxmodel.Value, exact
 
 // scalar refuses a scalar of the graph in a model that batches, because one value would be that of
 // all items of a batch. It reports whether it did.
-func (c *checker) scalar(path string, v onnxmodel.Value) bool {
+func (c *checker) scalar(path string, v Value) bool {
 	if c.cfg.MaxBatchSize <= 1 || !v.Ranked || len(v.Dims) > 0 {
 		return false
 	}
@@ -268,7 +267,7 @@ func (c *checker) noBatch(path, name, hint string, graph tensor.Shape) {
 		"the first dimension must be -1; but shape expected by the model is %s", c.cfg.Name, name, graph)
 }
 
-func fits(graph, full tensor.Shape, exact bool) bool {
+func dimsFit(graph, full tensor.Shape, exact bool) bool {
 	if len(graph) != len(full) {
 		return false
 	}
