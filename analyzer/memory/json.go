@@ -17,7 +17,7 @@ func WriteJSON(w io.Writer, r *Result) error {
 func WriteJSONs(w io.Writer, results []*Result) error {
 	var all Document
 	for i, r := range results {
-		d := NewDocument(r)
+		d := newDocument(r)
 		if i > 0 {
 			d.Started, d.Models = all.Started, append(all.Models, d.Models...)
 			d.Warnings = append(all.Warnings, d.Warnings...)
@@ -150,8 +150,8 @@ func (a documentAnswer) UsefulCount() int {
 	return *a.Useful
 }
 
-// NewDocument returns the JSON form of a result.
-func NewDocument(r *Result) Document {
+// newDocument returns the JSON form of a result.
+func newDocument(r *Result) Document {
 	f := r.Footprint
 	m := DocumentModel{
 		Name: r.Model, Shapes: r.Shapes, Batch: r.Batch, Baseline: f.Base, Anchors: []DocumentAnchor{}, Points: []documentPoint{},

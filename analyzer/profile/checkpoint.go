@@ -41,8 +41,8 @@ type RecordedTrial struct {
 	Foreign bool
 }
 
-// NewCheckpoint returns a state without trials.
-func NewCheckpoint() *Checkpoint { return &Checkpoint{Names: NewVariantNames()} }
+// newCheckpoint returns a state without trials.
+func newCheckpoint() *Checkpoint { return &Checkpoint{Names: newVariantNames()} }
 
 // Find returns the trial with a key.
 func (s *Checkpoint) Find(key string) (RecordedTrial, bool) {

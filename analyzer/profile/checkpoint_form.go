@@ -139,7 +139,7 @@ func (s *Checkpoint) UnmarshalJSON(text []byte) error {
 	}
 	*s = Checkpoint{Names: f.Names, ServerOnly: valuesByGPU(f.ServerOnly), GPUs: f.GPUs, Seed: f.Seed, Tool: f.Tool}
 	if s.Names == nil {
-		s.Names = NewVariantNames()
+		s.Names = newVariantNames()
 	}
 	type ordered struct {
 		RecordedTrial

@@ -75,7 +75,7 @@ func TestModelAnalyzer(t *testing.T) {
 // state returns a checkpoint with everything that can be in one.
 func state(t *testing.T) *Checkpoint {
 	t.Helper()
-	s := NewCheckpoint()
+	s := newCheckpoint()
 	s.Tool, s.Seed = "triton test", 7
 	s.GPUs = map[string]GPU{"GPU-1": {"A100", 40 << 30}}
 	s.ServerOnly = map[string]trial.Values{"GPU-1": {trial.GPUUsedMemory: 300}}
@@ -111,12 +111,12 @@ func TestSave(t *testing.T) {
 	require.Zero(t, next)
 
 	want := state(t)
-	file, err := d.Save(0, NewCheckpoint())
+	file, err := d.Save(0, newCheckpoint())
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(string(d), "0.ckpt"), file)
 	_, err = d.Save(10, want)
 	require.NoError(t, err)
-	_, err = d.Save(9, NewCheckpoint())
+	_, err = d.Save(9, newCheckpoint())
 	require.NoError(t, err)
 	// Other files, and what a killed run left, are not checkpoints.
 	require.NoError(t, os.WriteFile(filepath.Join(string(d), "11.ckpt.123"), []byte("{"), 0o600))

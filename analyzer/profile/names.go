@@ -25,8 +25,8 @@ type VariantNames struct {
 	Last    map[string]int             `json:"_model_name_index"`   // the highest number, by model
 }
 
-// NewVariantNames returns names without variants.
-func NewVariantNames() *VariantNames {
+// newVariantNames returns names without variants.
+func newVariantNames() *VariantNames {
 	return &VariantNames{Configs: map[string]json.RawMessage{}, Last: map[string]int{}}
 }
 
@@ -89,7 +89,7 @@ func identify(config *inferencepb.ModelConfig, composing []trial.Variant) (json.
 // UnmarshalJSON reads a checkpoint and brings its configurations to canonical form.
 func (n *VariantNames) UnmarshalJSON(text []byte) error {
 	type plain VariantNames
-	read := plain(*NewVariantNames())
+	read := plain(*newVariantNames())
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}

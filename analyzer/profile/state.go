@@ -20,13 +20,13 @@ func (r *runner) openCheckpoint() error {
 	r.state, r.file = state, next
 	if state == nil {
 		r.notice("No checkpoint file found, starting a fresh run.")
-		r.state = NewCheckpoint()
+		r.state = newCheckpoint()
 		r.state.Seed = uint64(r.Search.Seed)
 		return nil
 	}
 	r.notice("Loaded checkpoint from file " + file)
 	if r.state.Names == nil {
-		r.state.Names = NewVariantNames()
+		r.state.Names = newVariantNames()
 	}
 	if r.IsSet("seed") || r.state.Seed == 0 {
 		r.state.Seed = uint64(r.Search.Seed)

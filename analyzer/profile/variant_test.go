@@ -46,7 +46,7 @@ input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } output { name: "y" data_typ
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	n := NewVariantNames()
+	n := newVariantNames()
 	m, o := parse(t, `name: "m" max_batch_size: 4`), parse(t, `name: "o"`)
 	name := func(c *inferencepb.ModelConfig, p trial.Patch, composing ...trial.Variant) string {
 		v, err := n.Variant(c, p, composing)
@@ -77,7 +77,7 @@ func TestNames(t *testing.T) {
 // TestNamesOfEnsembles with different variants are different, also if one of these is a default variant.
 func TestNamesOfEnsembles(t *testing.T) {
 	t.Parallel()
-	n := NewVariantNames()
+	n := newVariantNames()
 	e := parse(t, `name: "e" platform: "ensemble" ensemble_scheduling { step { model_name: "a" model_version: -1 } }`)
 	variant := func(model string, p trial.Patch) trial.Variant {
 		v, err := n.Variant(parse(t, `name: "`+model+`"`), p, nil)
@@ -99,7 +99,7 @@ func TestNamesOfEnsembles(t *testing.T) {
 
 func TestCPUOnly(t *testing.T) {
 	t.Parallel()
-	n := NewVariantNames()
+	n := newVariantNames()
 	for config, want := range map[string]bool{
 		`name: "m"`: false,
 		`name: "m" instance_group { kind: KIND_CPU }`:                                   true,
@@ -127,7 +127,7 @@ func TestRepository(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		r := variantRepository{Dir: filepath.Join(t.TempDir(), "out"), Source: source(t), OwnNames: own}
 		require.NoError(t, r.Create(false))
-		n := NewVariantNames()
+		n := newVariantNames()
 		base := parse(t, `name: "m" max_batch_size: 4`)
 		for _, p := range []trial.Patch{nil, {"max_batch_size": 8}, {"max_batch_size": 16}, {"max_batch_size": 8}} {
 			v, err := n.Variant(base, p, nil)
@@ -173,7 +173,7 @@ func TestRepositoryWithoutSource(t *testing.T) {
 	t.Parallel()
 	r := variantRepository{Dir: t.TempDir() + "/out"}
 	require.NoError(t, r.Create(false))
-	v, err := NewVariantNames().Variant(parse(t, `name: "m"`), nil, nil)
+	v, err := newVariantNames().Variant(parse(t, `name: "m"`), nil, nil)
 	require.NoError(t, err)
 	require.NoError(t, r.Add(v))
 	entries, err := os.ReadDir(filepath.Join(r.Dir, "m_config_default"))

@@ -121,12 +121,3 @@ func (r *Report) Load(onCommandLine func(flag string) bool) error {
 	}
 	return nil
 }
-
-// IsSet reports whether the user has set the option with this YAML key. It panics if no option has
-// this key.
-func (r *Report) IsSet(key string) bool {
-	if !reportKeys()[key] {
-		panic("settings: no option is called " + key)
-	}
-	return r.set[key]
-}

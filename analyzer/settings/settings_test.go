@@ -482,9 +482,6 @@ always_report_gpu_metrics: yes
 	assert.Equal(t, all, r.Plots)
 	assert.Equal(t, []string{"csv", "html"}, r.OutputFormats)
 	assert.True(t, r.AlwaysReportGPUMetrics)
-	assert.True(t, r.IsSet("plots"))
-	assert.False(t, r.IsSet("export_path"))
-	assert.Panics(t, func() { r.IsSet("gpus") })
 
 	for file, want := range map[string][]string{"report_model_configs: a_config_1": {"a_config_1"}, "report_model_configs: [a, {b: {}}]": {"a", "b"}} {
 		r, err = loadReport(file, keep)

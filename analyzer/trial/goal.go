@@ -58,11 +58,11 @@ func (g Goal) Weights() []float64 {
 	for i, o := range g.Objectives {
 		weights[i] = o.Weight
 	}
-	return WeightShares(weights)
+	return weightShares(weights)
 }
 
-// WeightShares returns weights as shares of their sum. Weights below 1 count as 1.
-func WeightShares(weights []int) []float64 {
+// weightShares returns weights as shares of their sum. Weights below 1 count as 1.
+func weightShares(weights []int) []float64 {
 	var sum float64
 	for _, w := range weights {
 		sum += float64(max(1, w))

@@ -81,9 +81,9 @@ func TestGainAndDifference(t *testing.T) {
 
 func TestShares(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []float64{0.25, 0.75}, WeightShares([]int{1, 3}))
-	assert.Equal(t, []float64{0.5, 0.5}, WeightShares([]int{0, -4}), "weights that are none count as 1")
-	assert.Empty(t, WeightShares(nil))
+	assert.Equal(t, []float64{0.25, 0.75}, weightShares([]int{1, 3}))
+	assert.Equal(t, []float64{0.5, 0.5}, weightShares([]int{0, -4}), "weights that are none count as 1")
+	assert.Empty(t, weightShares(nil))
 	assert.Equal(t, []float64{1}, Goal{Objectives: DefaultObjectives()}.Weights())
 }
 

@@ -35,7 +35,7 @@ func NewScorer(goals ...Goal) Scorer {
 	for i, g := range goals {
 		weights[i] = g.Weight
 	}
-	for i, weight := range WeightShares(weights) {
+	for i, weight := range weightShares(weights) {
 		g := goals[i]
 		if len(g.Objectives) == 0 {
 			g.Objectives = DefaultObjectives()

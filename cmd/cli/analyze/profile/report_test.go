@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"io"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,12 +39,15 @@ func TestReportFlags(t *testing.T) {
 	assert.Equal(t, "throughput_v_batch_size", o.Configs[1].Plots[0].Name)
 	assert.False(t, o.AlwaysReportGPUMetrics)
 
+	require.NoError(t, os.WriteFile("off.yaml", []byte("always_report_gpu_metrics: false\n"), 0o600))
 	// Model Analyzer's spelling, and the one that it has for profile.
 	for _, flag := range []string{"--always_report-gpu-metrics", "--always-report-gpu-metrics"} {
 		o, err = reportCommand(t, "-n", "a", flag)
 		require.NoError(t, err)
 		assert.True(t, o.AlwaysReportGPUMetrics, flag)
-		assert.True(t, o.IsSet("always_report_gpu_metrics"), flag)
+		o, err = reportCommand(t, "-n", "a", flag, "-f", "off.yaml")
+		require.NoError(t, err)
+		assert.True(t, o.AlwaysReportGPUMetrics, "the command line counts, not the file")
 	}
 }
 
