@@ -33,15 +33,7 @@ func WriteTable(w io.Writer, r *perf.Report, color bool) error {
 	if len(d.Rows) == 0 {
 		return nil
 	}
-	if err := ui.Table(w, d.Columns, d.Rows); err != nil {
-		return err
-	}
-	for _, note := range d.Notes {
-		if _, err := fmt.Fprintln(w, note); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ui.WriteText(w, d)
 }
 
 // WriteMarkdown writes the table as Markdown.

@@ -58,6 +58,19 @@ func Table(w io.Writer, columns []Column, rows [][]string) error {
 	return t.Render()
 }
 
+// WriteText writes a document for people: its table, and the lines below it.
+func WriteText(w io.Writer, d Document) error {
+	if err := Table(w, d.Columns, d.Rows); err != nil {
+		return err
+	}
+	for _, note := range d.Notes {
+		if _, err := fmt.Fprintln(w, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // narrow drops spare columns until the table is not wider than width.
 func narrow(width int, columns []Column, rows [][]string) ([]Column, [][]string) {
 	for tableWidth(columns, rows) > width {

@@ -4,7 +4,6 @@
 package analyze
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -114,15 +113,9 @@ func findDevices(p process.Process, read func(gpu.Environment) (gpu.Inventory, e
 
 func writeDevices(w io.Writer, form string, r devicesResult) error {
 	if form == flags.JSONForm.Name {
-		return encodeJSON(w, r)
+		return flags.WriteJSON(w, r)
 	}
 	return devicesText(w, r)
-}
-
-func encodeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // writeKnown lists the catalog.
@@ -136,7 +129,7 @@ func writeKnown(w io.Writer, form string) error {
 		all = append(all, d)
 	}
 	if form == flags.JSONForm.Name {
-		return encodeJSON(w, knownJSON(all))
+		return flags.WriteJSON(w, knownJSON(all))
 	}
 	var rows [][]string
 	for _, d := range all {

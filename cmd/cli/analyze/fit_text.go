@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -17,26 +16,11 @@ import (
 func writeFit(w io.Writer, form string, r *fitResult) error {
 	switch form {
 	case flags.JSONForm.Name:
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+		return flags.WriteJSON(w, r)
 	case flags.CSVForm.Name:
 		return writeFitCSV(w, r)
-	case flags.MarkdownForm.Name:
-		return ui.WriteMarkdown(w, fitPage(r))
-	case flags.HTMLForm.Name:
-		return ui.WriteHTML(w, fitPage(r))
 	}
-	d := fitPage(r)
-	if err := ui.Table(w, d.Columns, d.Rows); err != nil {
-		return err
-	}
-	for _, line := range d.Notes {
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return flags.WriteDocument(w, form, fitPage(r))
 }
 
 var fitTitles = []string{"Model", "Device", "Usable", "Fits", "On the whole GPU", "Of use", "Status"}

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"triton/cmd/cli/process"
+	"triton/pkg/ui"
 )
 
 // Form is the form of a result.
@@ -153,4 +155,22 @@ func (t OutputTargets) Write(p process.Process, write func(w io.Writer, form str
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// WriteDocument writes a document as Markdown or HTML, in any other form as text.
+func WriteDocument(w io.Writer, form string, d ui.Document) error {
+	switch form {
+	case MarkdownForm.Name:
+		return ui.WriteMarkdown(w, d)
+	case HTMLForm.Name:
+		return ui.WriteHTML(w, d)
+	}
+	return ui.WriteText(w, d)
+}
+
+// WriteJSON writes a value as JSON for people and programs.
+func WriteJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }

@@ -57,7 +57,7 @@ func (r *capacityResult) write(w io.Writer, form string) error {
 			line[len(line)-1] = "fails"
 		}
 	}
-	return writeDocument(w, form, d)
+	return flags.WriteDocument(w, form, d)
 }
 
 func (r *capacityResult) row(o capacity.Outcome) row { return row{r.load, o} }
@@ -124,7 +124,7 @@ func (r *capacityResult) writeJSON(w io.Writer) error {
 		}
 		all[i] = o
 	}
-	return writeJSON(w, struct {
+	return flags.WriteJSON(w, struct {
 		Model   string   `json:"model,omitempty"`
 		Load    string   `json:"load"`
 		P99Us   float64  `json:"target_p99_us"`

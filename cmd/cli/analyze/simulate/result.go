@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -99,7 +98,7 @@ func outcomesOf(rows []row) []outcome {
 func (r *sweepResult) write(w io.Writer, form string) error {
 	switch form {
 	case flags.JSONForm.Name:
-		return writeJSON(w, struct {
+		return flags.WriteJSON(w, struct {
 			Model    string    `json:"model,omitempty"`
 			Outcomes []outcome `json:"outcomes"`
 			Doubts   []string  `json:"assumptions,omitempty"`
@@ -107,7 +106,7 @@ func (r *sweepResult) write(w io.Writer, form string) error {
 	case flags.CSVForm.Name:
 		return writeCSV(w, r.rows)
 	}
-	return writeDocument(w, form, ui.Document{Title: title("Simulated settings", r.model), Columns: columns(r.rows), Rows: cells(r.rows), Notes: r.notes()})
+	return flags.WriteDocument(w, form, ui.Document{Title: title("Simulated settings", r.model), Columns: columns(r.rows), Rows: cells(r.rows), Notes: r.notes()})
 }
 
 func title(what, model string) string {
@@ -187,30 +186,6 @@ func refused(o capacity.Outcome) string {
 		return "0"
 	}
 	return fmt.Sprintf("%.2g%%", 100*float64(n)/float64(o.Requests))
-}
-
-func writeDocument(w io.Writer, form string, d ui.Document) error {
-	switch form {
-	case flags.MarkdownForm.Name:
-		return ui.WriteMarkdown(w, d)
-	case flags.HTMLForm.Name:
-		return ui.WriteHTML(w, d)
-	}
-	if err := ui.Table(w, d.Columns, d.Rows); err != nil {
-		return err
-	}
-	for _, note := range d.Notes {
-		if _, err := fmt.Fprintln(w, note); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 func writeCSV(w io.Writer, rows []row) error {
