@@ -139,12 +139,17 @@ func copyModel(to, from string) error {
 	if err != nil {
 		return err
 	}
+	return copyEntries(to, from, modelconfig.FileName)
+}
+
+// copyEntries copies what is in a folder but one name.
+func copyEntries(to, from, without string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() == modelconfig.FileName {
+		if e.Name() == without {
 			continue
 		}
 		if err := copyEntry(filepath.Join(to, e.Name()), filepath.Join(from, e.Name())); err != nil {
@@ -165,16 +170,7 @@ func copyEntry(to, from string) error {
 	if err := os.Mkdir(to, 0o755); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := copyEntry(filepath.Join(to, e.Name()), filepath.Join(from, e.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
+	return copyEntries(to, from, "")
 }
 
 func copyFile(to, from string, mode fs.FileMode) error {

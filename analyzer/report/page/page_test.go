@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func TestPDF(t *testing.T) {
 	t.Parallel()
 	write := func(p *Page) string {
 		var b bytes.Buffer
-		require.NoError(t, p.WritePlainPDF(&b, time.Unix(0, 0)))
+		require.NoError(t, writePlainPDF(p, &b, time.Unix(0, 0)))
 		return b.String()
 	}
 	pages := func(s string) int { return len(regexp.MustCompile(`/Type /Page\b[^s]`).FindAllString(s, -1)) }
@@ -119,4 +120,11 @@ func utf16(s string) string {
 		b.WriteByte(byte(r))
 	}
 	return b.String()
+}
+
+// writePlainPDF writes a PDF file whose texts tests can read.
+func writePlainPDF(p *Page, w io.Writer, created time.Time) error {
+	f := p.layout(created)
+	f.SetCompression(false)
+	return f.Output(w)
 }

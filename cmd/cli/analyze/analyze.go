@@ -1,5 +1,6 @@
-// Package analyze is `triton analyze`: it starts servers, measures them and prints which setting
-// of a model to serve.
+// Package analyze is `triton analyze`: it starts servers, measures them and prints which setting of a model to
+// serve. Its subcommand memory measures memory only, fit predicts what other devices hold, and devices prints
+// those of this machine.
 package analyze
 
 import (
