@@ -1,5 +1,5 @@
-// What a search may vary: the models, their limits, and the loads. It
-// builds proposals and reads them; it decides nothing.
+// What a search may vary: the models, their limits, and the loads. Proposals are built and read here; nothing is
+// decided.
 
 package search
 
