@@ -19,13 +19,16 @@ type Document struct {
 	Notes   []string
 }
 
-var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\r\n", "<br>", "\n", "<br>", "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`)
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\r\n", "<br>", "\n", "<br>", "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`)
+
+// MarkdownText returns a text that GitHub's Markdown shows as it is, also in a cell of a table.
+func MarkdownText(s string) string { return markdownEscapes.Replace(s) }
 
 // WriteMarkdown writes a document in GitHub's Markdown, with aligned columns. A document
 // without rows has no table.
 func WriteMarkdown(w io.Writer, d Document) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", markdownText.Replace(d.Title))
+	fmt.Fprintf(&b, "# %s\n", MarkdownText(d.Title))
 	if len(d.Rows) > 0 {
 		b.WriteByte('\n')
 		markdownTable(&b, d)
@@ -34,7 +37,7 @@ func WriteMarkdown(w io.Writer, d Document) error {
 		b.WriteByte('\n')
 	}
 	for _, note := range d.Notes {
-		fmt.Fprintf(&b, "- %s\n", markdownText.Replace(note))
+		fmt.Fprintf(&b, "- %s\n", MarkdownText(note))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -44,14 +47,14 @@ func markdownTable(b *strings.Builder, d Document) {
 	header := make([]string, len(d.Columns))
 	widths := make([]int, len(d.Columns))
 	for i, c := range d.Columns {
-		header[i] = markdownText.Replace(c.Title)
+		header[i] = MarkdownText(c.Title)
 		widths[i] = max(3, ansi.StringWidth(header[i]))
 	}
 	rows := make([][]string, len(d.Rows))
 	for r, row := range d.Rows {
 		rows[r] = make([]string, len(row))
 		for i, cell := range row {
-			rows[r][i] = markdownText.Replace(cell)
+			rows[r][i] = MarkdownText(cell)
 			widths[i] = max(widths[i], ansi.StringWidth(rows[r][i]))
 		}
 	}

@@ -55,16 +55,14 @@ func (c Column) title() string {
 	return c.Title
 }
 
-var markdownText = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\r\n", "<br>", "\n", "<br>", "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`)
-
 // WriteMarkdown writes the page in GitHub's Markdown, without its charts.
 func (p *Page) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", markdownText.Replace(p.heading()))
+	fmt.Fprintf(&b, "# %s\n", ui.MarkdownText(p.heading()))
 	for _, block := range p.Blocks {
 		switch block := block.(type) {
 		case Heading:
-			fmt.Fprintf(&b, "\n## %s\n", markdownText.Replace(string(block)))
+			fmt.Fprintf(&b, "\n## %s\n", ui.MarkdownText(string(block)))
 		case Paragraph:
 			fmt.Fprintf(&b, "\n%s\n", Text(block).markdown())
 		case List:
@@ -73,7 +71,7 @@ func (p *Page) WriteMarkdown(w io.Writer) error {
 				fmt.Fprintf(&b, "- %s\n", t.markdown())
 			}
 		case Table:
-			fmt.Fprintf(&b, "\n%s\n\n", markdownText.Replace(block.Caption))
+			fmt.Fprintf(&b, "\n%s\n\n", ui.MarkdownText(block.Caption))
 			block.markdown(&b)
 		}
 	}
@@ -84,7 +82,7 @@ func (p *Page) WriteMarkdown(w io.Writer) error {
 func (t Text) markdown() string {
 	var b strings.Builder
 	for _, s := range t {
-		text := markdownText.Replace(s.Text)
+		text := ui.MarkdownText(s.Text)
 		if s.Bold {
 			text = "**" + text + "**"
 		}
@@ -95,7 +93,7 @@ func (t Text) markdown() string {
 
 func (t Table) markdown(b *strings.Builder) {
 	for _, c := range t.Columns {
-		fmt.Fprintf(b, "| %s ", markdownText.Replace(c.title()))
+		fmt.Fprintf(b, "| %s ", ui.MarkdownText(c.title()))
 	}
 	b.WriteString("|\n")
 	for _, c := range t.Columns {
