@@ -38,12 +38,7 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 		Example: `  triton analyze -m resnet50 --model-repository models/
   triton analyze -m text_classifier --model-repository models/ --shape input_ids:128 \
     --shape attention_mask:128 --instance-counts 1:4 --concurrency 1,8,32 --latency-budget 50`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return process.UsageError("unexpected argument %q", args[0])
-			}
-			return nil
-		},
+		Args: flags.NoArguments,
 	}
 	f := flags.New(p, "analyze", cmd.Flags())
 	a.bind(f)

@@ -51,12 +51,7 @@ error: the exit code is 0, and the output says why there are none.`,
 		Example: `  triton analyze devices
   triton analyze devices --output json
   triton analyze devices --known`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return process.UsageError("unexpected argument %q", args[0])
-			}
-			return nil
-		},
+		Args: flags.NoArguments,
 	}
 	f := flags.New(p, "analyze devices", cmd.Flags())
 	a.output.Bind(f, devicesForms)

@@ -52,12 +52,7 @@ Nothing is run: all counts are predictions. Those for another kind of GPU count
 		Example: `  triton analyze -m resnet50 --model-repository models --json resnet50.json
   triton analyze fit --from resnet50.json --assume-device a100-40gb
   triton analyze fit --from resnet50.json --from bert.json --assume-device h100-80gb`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return process.UsageError("unexpected argument %q", args[0])
-			}
-			return nil
-		},
+		Args: flags.NoArguments,
 	}
 	f := flags.New(p, "analyze fit", cmd.Flags())
 	f.StringArrayVar(&a.from, "from", nil, "report of triton analyze, as JSON; may be repeated; required")

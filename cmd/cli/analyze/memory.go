@@ -39,12 +39,7 @@ Exit codes: 0 measured, 1 an error occurred, 2 wrong command line, 4 no server
 could be started, 130 interrupted (what was measured is still reported).`,
 		Example: `  triton analyze memory -m simple,resnet50 --model-repository models
   triton analyze memory -m resnet50 --model-repository models -o resnet50.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return process.UsageError("unexpected argument %q", args[0])
-			}
-			return nil
-		},
+		Args: flags.NoArguments,
 	}
 	all := flags.New(p, "analyze", (&cobra.Command{}).Flags())
 	a.bind(all)

@@ -42,3 +42,11 @@ func below(cmd *cobra.Command, name string) string {
 	}
 	return ""
 }
+
+// NoArguments is the check of a command that takes flags only.
+func NoArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return process.UsageError("unexpected argument %q", args[0])
+	}
+	return nil
+}

@@ -35,7 +35,7 @@ with batch and time_us as CSV or JSON. Lists are given as 1,4,8 or 1:4 or 2:8:2.
 		Example: `  triton perf -m resnet50 -b 1,2,4,8,16,32 -o curve.json
   triton analyze simulate --curve curve.json --rate 500,1000 --queue-delay 0,1ms,5ms --instances 1:4
   triton analyze simulate --curve curve.json --trace recorded.jsonl --speed 2 --output csv -o out.csv`,
-		Args: noArguments,
+		Args: flags.NoArguments,
 	}
 	a.finish(p, cmd, a.bindSimulate, func(w *work) error {
 		loads, err := a.loads(w)
@@ -70,13 +70,6 @@ func (a *arguments) finish(p process.Process, cmd *cobra.Command, own func(*flag
 	}
 }
 
-func noArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return process.UsageError("unexpected argument %q", args[0])
-	}
-	return nil
-}
-
 // sweep runs every setting under every load.
 func sweep(w *work, loads []load) (*sweepResult, error) {
 	if n := w.space.Size() * len(loads); n > most {
@@ -109,7 +102,7 @@ Without --instances-per-device all instances are on one device.
 The exit code is 0 when the target can be held, and 1 when no setting holds it.`,
 		Example: `  triton analyze capacity --curve curve.json --rate 2000 --p99 50ms --instances-per-device 4
   triton analyze capacity --curve curve.json --rate 2000 --p99 50ms --max-batch-size 8,16,32 --queue-delay 0,2ms`,
-		Args: noArguments,
+		Args: flags.NoArguments,
 	}
 	a.finish(p, cmd, a.bindCapacity, func(w *work) error {
 		r, err := a.answer(w)
