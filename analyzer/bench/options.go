@@ -47,16 +47,16 @@ var longOptions = strings.Fields(`service-kind model-signature-name async sync m
 // switchOptions take no value; they are on if their value is "true".
 var switchOptions = []string{"llm", "streaming", "async", "sync", "binary-search", "ssl-grpc-use-ssl", "collect-metrics"}
 
-// loadOptions set the load: only one of them is active.
-var loadOptions = []string{"concurrency-range", "request-rate-range", "request-intervals"}
+// loadNames set the load: only one of them is active.
+var loadNames = []string{"concurrency-range", "request-rate-range", "request-intervals"}
 
 // Set sets the values of an option; without values it removes the option.
 func (o *LoadOptions) Set(name string, values ...string) {
 	if o.values == nil {
 		o.values = make(map[string][]string)
 	}
-	if slices.Contains(loadOptions, name) {
-		for _, l := range loadOptions {
+	if slices.Contains(loadNames, name) {
+		for _, l := range loadNames {
 			delete(o.values, l)
 		}
 	}
