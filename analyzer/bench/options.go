@@ -47,7 +47,7 @@ var longOptions = strings.Fields(`service-kind model-signature-name async sync m
 // switchOptions take no value; they are on if their value is "true".
 var switchOptions = []string{"llm", "streaming", "async", "sync", "binary-search", "ssl-grpc-use-ssl", "collect-metrics"}
 
-// loadNames set the load: only one of them is active.
+// loadNames are the options that set the load: only one of them is active.
 var loadNames = []string{"concurrency-range", "request-rate-range", "request-intervals"}
 
 // Set sets the values of an option; without values it removes the option.

@@ -81,7 +81,8 @@ func (c Config) Check() error {
 	return err
 }
 
-// Loader measures a model under load.
+// Loader measures a model under load. It is not bench's Generator, whose loads are written as perf_analyzer's
+// options: this one sends exact numbers of requests, and counts what each instance executes.
 type Loader interface {
 	Measure(ctx context.Context, at bench.Endpoints, model string, l Load) (Measurement, error)
 	// Exercise sends a number of requests without measuring.
