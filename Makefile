@@ -60,8 +60,8 @@ libtritonserver: ## build bin/libtritonserver.so, the server as a C library; its
 	TRITON_LIBTRITONSERVER=$(abspath $(LIBRARY)) go test -count=1 -run '^TestLibrary$$' ./cmd/libtritonserver/
 
 # The packages with C code of ours, and those that run libraries by the C API.
-C_PACKAGES = ./server/capi/... ./server/backend/plugin ./server/backend/onnx ./server/backend/native ./server/backend/openvino \
-  ./server/backend/trees ./server/cache/library ./server/repository/agents/... ./pkg/sharedlib ./cmd/libtritonserver
+C_PACKAGES = ./server/capi/... ./server/backend/plugin ./server/backend/onnx ./server/backend/native \
+  ./server/cache/library ./server/repository/agents/... ./pkg/sharedlib ./cmd/libtritonserver
 
 # The tests call C++ libraries, whose exceptions a sanitizer finds only in a C++ runtime that the
 # program starts with. It keeps freed memory for a while, so that no test of memory use can hold, and

@@ -7,9 +7,7 @@ import (
 	"triton/server/backend/builtin"
 	"triton/server/backend/native"
 	"triton/server/backend/onnx"
-	"triton/server/backend/openvino"
 	"triton/server/backend/python"
-	"triton/server/backend/trees"
 )
 
 // NewBackends returns the backends of this program.
@@ -36,8 +34,8 @@ func NewBackends(search onnx.Search) backend.Set {
 	maps.Copy(set, py.Shipped())
 	libraries := native.Search{Getenv: search.Getenv, Executable: search.Executable, Directory: search.Directory, Backends: search.Backends, System: search.System}
 	for name, engine := range map[string]native.Engine{
-		"fil": trees.New("fil", libraries), "xgboost": trees.New("xgboost", libraries), "lightgbm": trees.New("lightgbm", libraries),
-		openvino.Name: openvino.New(libraries),
+		"fil": native.NewTrees("fil", libraries), "xgboost": native.NewTrees("xgboost", libraries), "lightgbm": native.NewTrees("lightgbm", libraries),
+		native.OpenVINO: native.NewOpenVINO(libraries),
 	} {
 		set[name] = native.New(name, engine, set[name])
 	}

@@ -13,7 +13,7 @@ import (
 
 	"triton/pkg/gpu"
 	"triton/pkg/tensor"
-	"triton/server/backend/metric"
+	"triton/server/backend"
 )
 
 // fakeView is one GPU.
@@ -41,7 +41,7 @@ func text(t *testing.T, m *machine) string {
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(m)
-	f := &metricsFrontend{registry: reg, modelMetrics: metric.New(nil), machine: m, order: order}
+	f := &metricsFrontend{registry: reg, modelMetrics: backend.NewMetrics(nil), machine: m, order: order}
 	return string(f.page())
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"triton/server/access"
 	"triton/server/access/policy"
-	"triton/server/backend/metric"
+	"triton/server/backend"
 	"triton/server/backend/python"
 	"triton/server/cache"
 	"triton/server/capi"
@@ -31,7 +31,7 @@ type metricsFrontend struct {
 	lis          net.Listener
 	registry     *prometheus.Registry
 	runtime      *prometheus.Registry // nil without a port
-	modelMetrics *metric.Registry
+	modelMetrics *backend.Metrics
 	machine      *machine
 	order        []string
 	guard        *access.Guard

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"triton/server/backend/metric"
+	"triton/server/backend"
 	"triton/server/capi"
 	"triton/server/stats"
 )
@@ -32,13 +32,13 @@ func familyOrder() (names []string) {
 }
 
 // tritonKindTaken reports whether Triton's server has a family of a name, but of another kind.
-func tritonKindTaken(name string, kind metric.Kind) bool {
+func tritonKindTaken(name string, kind backend.MetricKind) bool {
 	return slices.ContainsFunc(tritonFamilies(), func(f stats.Family) bool { return f.Name == name && f.Kind != kind.DTO() })
 }
 
 // kindTaken reports whether the server has a family of a name, but of another kind. Triton's
 // families have their kind from the start, ours and those of the runtime as soon as they have values.
-func (s *Server) kindTaken(name string, kind metric.Kind) bool {
+func (s *Server) kindTaken(name string, kind backend.MetricKind) bool {
 	if tritonKindTaken(name, kind) {
 		return true
 	}

@@ -15,7 +15,7 @@ import (
 
 	"triton/pkg/scrape"
 	"triton/server"
-	custom "triton/server/backend/metric"
+	custom "triton/server/backend"
 	"triton/server/capi"
 	"triton/server/servertest"
 )

@@ -14,8 +14,8 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/access"
+	"triton/server/backend"
 	"triton/server/backend/isolated"
-	"triton/server/backend/metric"
 	"triton/server/backend/python"
 	"triton/server/cache"
 	"triton/server/capi"
@@ -55,7 +55,7 @@ type Server struct {
 	stopCache func()
 	// registry holds the metrics, regions the shared memory of clients.
 	registry     *prometheus.Registry
-	modelMetrics *metric.Registry // that models define
+	modelMetrics *backend.Metrics // that models define
 	phases       *stats.LoadRecorder
 	regions      *shm.Manager
 	connections  *connlimit.Limit // of all ports; set when they open
@@ -117,7 +117,7 @@ func New(o Options) (*Server, error) {
 		opts:     o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
 		registry: prometheus.NewRegistry(), phases: stats.NewLoadRecorder(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA, MaxSystem: maxRegions()}),
 	}
-	s.modelMetrics = metric.New(s.kindTaken)
+	s.modelMetrics = backend.NewMetrics(s.kindTaken)
 	s.exitTimeout.Store(int64(o.ExitTimeout))
 	capi.SetLog(o.Log, o.Logs)
 	capi.Metrics().SetTaken(tritonKindTaken)

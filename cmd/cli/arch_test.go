@@ -160,7 +160,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 func TestCgo(t *testing.T) {
 	t.Parallel()
 	packages := []string{
-		"triton/server/backend/onnx", "triton/server/backend/native", "triton/server/backend/openvino", "triton/server/backend/trees",
+		"triton/server/backend/onnx", "triton/server/backend/native",
 		"triton/pkg/cuda", "triton/pkg/gpu/nvml", "triton/pkg/sharedlib",
 		"triton/server/capi", "triton/server/capi/inprocess", "triton/server/capi/capitest", "triton/server/backend/plugin",
 		"triton/server/cache/library", "triton/server/repository/agents/library",

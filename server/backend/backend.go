@@ -1,7 +1,7 @@
 // Package backend defines what a backend implements to be served (Backend, Model and
-// Instance), the set of backends of one server, and the tools that gather the inputs
-// of a batch and scatter its outputs. The backends themselves are the packages below
-// this one.
+// Instance), the set of backends of one server, the tools that gather the inputs of a
+// batch and scatter its outputs, and the metrics that models define. The backends
+// themselves are the packages below this one.
 package backend
 
 import (
@@ -11,7 +11,6 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/tensor"
-	"triton/server/backend/metric"
 	"triton/server/hostpolicy"
 	"triton/server/infer"
 )
@@ -44,7 +43,7 @@ type Spec struct {
 	// Controller loads and unloads models for a model that asks for it; nil: it may not.
 	Controller infer.Controller
 	// Metrics holds the metrics that models define; nil: they may not.
-	Metrics *metric.Registry
+	Metrics *Metrics
 }
 
 // Placement is where one instance runs.

@@ -10,15 +10,15 @@ import (
 	"unsafe"
 
 	"triton/pkg/status"
-	"triton/server/backend/metric"
+	"triton/server/backend"
 )
 
 // metrics holds the families of the process: the functions for metrics name no server. Of servers'
 // own families those that Triton has too are refused.
-var metrics = metric.New(nil)
+var metrics = backend.NewMetrics(nil)
 
 // Metrics returns the metrics of C code.
-func Metrics() *metric.Registry { return metrics }
+func Metrics() *backend.Metrics { return metrics }
 
 // argument makes an error that tells of an argument one of the API.
 func argument(err error) error {
@@ -31,7 +31,7 @@ func argument(err error) error {
 //export capiFamily
 func capiFamily(name, description *C.char, kind C.int, handle *C.uintptr_t) *C.TRITONSERVER_Error {
 	return call(func() error {
-		f, err := metrics.Family(C.GoString(name), C.GoString(description), metric.Kind(kind))
+		f, err := metrics.Family(C.GoString(name), C.GoString(description), backend.MetricKind(kind))
 		if err != nil {
 			return argument(err)
 		}
@@ -44,7 +44,7 @@ func capiFamily(name, description *C.char, kind C.int, handle *C.uintptr_t) *C.T
 func capiFamilyRelease(handle C.uintptr_t) {
 	_ = call(func() error {
 		h := cgo.Handle(handle)
-		h.Value().(*metric.Family).Release()
+		h.Value().(*backend.MetricFamily).Release()
 		h.Delete()
 		return nil
 	})
@@ -54,12 +54,12 @@ func capiFamilyRelease(handle C.uintptr_t) {
 func capiMetric(family C.uintptr_t, pairs **C.char, count C.uint64_t, bounds *C.double, n C.uint64_t, handle *C.uintptr_t) *C.TRITONSERVER_Error {
 	return call(func() error {
 		texts := unsafe.Slice(pairs, 2*count)
-		labels := make([]metric.Label, count)
+		labels := make([]backend.MetricLabel, count)
 		for i := range labels {
-			labels[i] = metric.Label{Name: C.GoString(texts[2*i]), Value: C.GoString(texts[2*i+1])}
+			labels[i] = backend.MetricLabel{Name: C.GoString(texts[2*i]), Value: C.GoString(texts[2*i+1])}
 		}
 		limits := unsafe.Slice((*float64)(unsafe.Pointer(bounds)), n)
-		m, err := cgo.Handle(family).Value().(*metric.Family).Metric(labels, limits)
+		m, err := cgo.Handle(family).Value().(*backend.MetricFamily).Metric(labels, limits)
 		if err != nil {
 			return argument(err)
 		}
@@ -68,7 +68,9 @@ func capiMetric(family C.uintptr_t, pairs **C.char, count C.uint64_t, bounds *C.
 	})
 }
 
-func metricOf(handle C.uintptr_t) *metric.Metric { return cgo.Handle(handle).Value().(*metric.Metric) }
+func metricOf(handle C.uintptr_t) *backend.Metric {
+	return cgo.Handle(handle).Value().(*backend.Metric)
+}
 
 //export capiMetricRelease
 func capiMetricRelease(handle C.uintptr_t) {

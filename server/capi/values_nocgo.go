@@ -6,13 +6,13 @@ import (
 	"log/slog"
 
 	"triton/pkg/log"
-	"triton/server/backend/metric"
+	"triton/server/backend"
 )
 
-var metrics = metric.New(nil)
+var metrics = backend.NewMetrics(nil)
 
 // Metrics returns the metrics of C code, of which this program has none.
-func Metrics() *metric.Registry { return metrics }
+func Metrics() *backend.Metrics { return metrics }
 
 // SetLog does nothing: this program has no C code.
 func SetLog(*slog.Logger, *log.Sink) {}

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/pkg/log"
-	"triton/server/backend/metric"
+	"triton/server/backend"
 	"triton/server/capi"
 	"triton/server/capi/capitest"
 )
@@ -21,8 +21,8 @@ func TestValues(t *testing.T) {
 	sink, err := log.Open(log.DefaultSettings(), &text, &text)
 	require.NoError(t, err)
 	capi.SetLog(sink.Logger(), sink)
-	capi.Metrics().SetTaken(func(name string, kind metric.Kind) bool {
-		return name == "nv_inference_count" && kind != metric.Counter
+	capi.Metrics().SetTaken(func(name string, kind backend.MetricKind) bool {
+		return name == "nv_inference_count" && kind != backend.Counter
 	})
 	capitest.Run(t, "include", "testdata/values.c", "")
 	require.Contains(t, text.String(), ` file.cc:12] "a line of C"`)

@@ -18,7 +18,6 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
-	"triton/server/backend/metric"
 	"triton/server/cache"
 	"triton/server/hostpolicy"
 	"triton/server/infer"
@@ -66,7 +65,7 @@ type Options struct {
 	// Controller is for models that load other models, Metrics for those that define metrics;
 	// either may be nil.
 	Controller infer.Controller
-	Metrics    *metric.Registry
+	Metrics    *backend.Metrics
 	// Phases records how long the phases of loads take; nil: nothing does.
 	Phases *stats.LoadRecorder
 	// Isolation runs the models of backends in child processes; nil: this program cannot.

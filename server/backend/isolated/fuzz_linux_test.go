@@ -15,8 +15,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
-	"triton/server/backend/metric"
+	"triton/server/backend/isolated/host"
 	"triton/server/infer"
 )
 
@@ -31,7 +30,7 @@ func frame(kind uint8, build func(m *child.Message)) []byte {
 
 // metricFrame is a frame about metrics, whose family has number 1 like they themselves.
 func metricFrame(kind uint8, build func(m *child.Message)) []byte {
-	return frame(wire.Metric, func(m *child.Message) {
+	return frame(host.Metric, func(m *child.Message) {
 		m.Uint8(kind)
 		m.Uint32(1)
 		build(m)
@@ -42,8 +41,8 @@ func metricFrame(kind uint8, build func(m *child.Message)) []byte {
 func TestUnknownMetricFrame(t *testing.T) {
 	t.Parallel()
 	for _, b := range [][]byte{
-		metricFrame(wire.MetricDrop+1, func(*child.Message) {}),
-		metricFrame(wire.MetricChange, func(m *child.Message) { m.Uint8(uint8(metric.Observe) + 1); m.Uint64(0) }),
+		metricFrame(host.MetricDrop+1, func(*child.Message) {}),
+		metricFrame(host.MetricChange, func(m *child.Message) { m.Uint8(uint8(backend.MetricObserve) + 1); m.Uint64(0) }),
 	} {
 		s := &session{log: childLog{log: slog.New(slog.DiscardHandler)}}
 		require.ErrorIs(t, s.handle(nil, child.Frame{Kind: b[0], Body: b[3:]}), child.ErrFrame)
@@ -54,17 +53,17 @@ func TestUnknownMetricFrame(t *testing.T) {
 // each is finished once, and all memory comes back.
 func FuzzFrames(f *testing.F) {
 	result := func(flags uint8) []byte {
-		return frame(wire.Result, func(m *child.Message) {
+		return frame(host.Result, func(m *child.Message) {
 			m.Uint32(1)
 			m.Uint64(5)
 			m.Uint64(7)
-			wire.PutError(m, nil)
+			host.PutError(m, nil)
 			m.Uint32(2)
 			for range 2 {
 				m.Uint8(flags)
 				m.Uint32(0)
-				if flags&wire.Answered != 0 {
-					wire.PutResponse(m, &infer.Response{Response: kserve.Response{Outputs: []kserve.Tensor{
+				if flags&host.Answered != 0 {
+					host.PutResponse(m, &infer.Response{Response: kserve.Response{Outputs: []kserve.Tensor{
 						{Name: "OUT", DataType: tensor.Int8, Shape: tensor.Shape{3}, Data: tensor.NewData(tensor.HeapBuffer([]byte("abc")))},
 					}}}, places{})
 				}
@@ -72,24 +71,24 @@ func FuzzFrames(f *testing.F) {
 			m.Uint32(0)
 		})
 	}
-	letGo := frame(wire.LetGo, func(m *child.Message) { m.Uint64(1); m.Uint32(0) })
-	final := frame(wire.Respond, func(m *child.Message) { m.Uint64(1); m.Uint8(1); wire.PutResponse(m, nil, places{}); m.Uint32(0) })
-	reserve := frame(wire.Reserve, func(m *child.Message) { m.Uint32(1); m.Uint64(100) })
-	placed := frame(wire.Respond, func(m *child.Message) {
+	letGo := frame(host.LetGo, func(m *child.Message) { m.Uint64(1); m.Uint32(0) })
+	final := frame(host.Respond, func(m *child.Message) { m.Uint64(1); m.Uint8(1); host.PutResponse(m, nil, places{}); m.Uint32(0) })
+	reserve := frame(host.Reserve, func(m *child.Message) { m.Uint32(1); m.Uint64(100) })
+	placed := frame(host.Respond, func(m *child.Message) {
 		m.Uint64(1)
 		m.Uint8(0)
 		big := tensor.NewData(tensor.HeapBuffer(make([]byte, child.InlineBytes+1)))
-		wire.PutResponse(m, &infer.Response{Response: kserve.Response{Outputs: []kserve.Tensor{{Name: "OUT", DataType: tensor.Int8, Shape: tensor.Shape{child.InlineBytes + 1}, Data: big}}}}, places{})
+		host.PutResponse(m, &infer.Response{Response: kserve.Response{Outputs: []kserve.Tensor{{Name: "OUT", DataType: tensor.Int8, Shape: tensor.Shape{child.InlineBytes + 1}, Data: big}}}}, places{})
 		m.Uint32(0)
 	})
-	release := frame(wire.Release, func(m *child.Message) { m.Uint32(2); m.Uint32(1); m.Uint32(2) })
-	state := frame(wire.State, func(m *child.Message) {
+	release := frame(host.Release, func(m *child.Message) { m.Uint32(2); m.Uint32(1); m.Uint32(2) })
+	state := frame(host.State, func(m *child.Message) {
 		m.Uint64(2)
-		_ = wire.PutTensor(m, &kserve.Tensor{Name: "S", DataType: tensor.Int8, Shape: tensor.Shape{1}, Data: tensor.NewData(tensor.HeapBuffer([]byte("a")))}, places{})
+		_ = host.PutTensor(m, &kserve.Tensor{Name: "S", DataType: tensor.Int8, Shape: tensor.Shape{1}, Data: tensor.NewData(tensor.HeapBuffer([]byte("a")))}, places{})
 	})
-	broken := frame(wire.Broken, func(m *child.Message) { m.Uint32(1); wire.PutError(m, errors.New("broken")) })
-	family := metricFrame(wire.MetricFamily, func(m *child.Message) { m.String("sizes"); m.String("Sizes."); m.Uint8(uint8(metric.Histogram)) })
-	sizes := metricFrame(wire.MetricNew, func(m *child.Message) {
+	broken := frame(host.Broken, func(m *child.Message) { m.Uint32(1); host.PutError(m, errors.New("broken")) })
+	family := metricFrame(host.MetricFamily, func(m *child.Message) { m.String("sizes"); m.String("Sizes."); m.Uint8(uint8(backend.Histogram)) })
+	sizes := metricFrame(host.MetricNew, func(m *child.Message) {
 		m.Uint32(1)
 		m.Uint32(1)
 		m.String("where")
@@ -97,22 +96,22 @@ func FuzzFrames(f *testing.F) {
 		m.Uint32(1)
 		m.Uint64(math.Float64bits(2))
 	})
-	observed := metricFrame(wire.MetricChange, func(m *child.Message) { m.Uint8(uint8(metric.Observe)); m.Uint64(math.Float64bits(1)) })
-	drop := metricFrame(wire.MetricDrop, func(*child.Message) {})
+	observed := metricFrame(host.MetricChange, func(m *child.Message) { m.Uint8(uint8(backend.MetricObserve)); m.Uint64(math.Float64bits(1)) })
+	drop := metricFrame(host.MetricDrop, func(*child.Message) {})
 	for _, decoupled := range []bool{false, true} {
 		for _, frames := range [][][]byte{
-			{result(wire.Answered)},
-			{result(wire.Answered), result(wire.Answered)},
-			{result(wire.Answered | wire.Kept), letGo, letGo},
-			{result(wire.Kept), final, letGo},
-			{letGo, result(wire.Kept)}, // of a request that nobody keeps
-			{result(wire.Kept), letGo}, // of one that is not answered
-			{result(wire.Kept | wire.Rescheduled), letGo},
-			{final, result(wire.Answered | wire.Repeated)},
+			{result(host.Answered)},
+			{result(host.Answered), result(host.Answered)},
+			{result(host.Answered | host.Kept), letGo, letGo},
+			{result(host.Kept), final, letGo},
+			{letGo, result(host.Kept)}, // of a request that nobody keeps
+			{result(host.Kept), letGo}, // of one that is not answered
+			{result(host.Kept | host.Rescheduled), letGo},
+			{final, result(host.Answered | host.Repeated)},
 			{reserve, placed, release, placed, result(0)},
-			{state, broken, result(wire.Rescheduled)},
+			{state, broken, result(host.Rescheduled)},
 			{family, observed, sizes, observed, drop, sizes, observed, family},
-			{frame(wire.Log, func(m *child.Message) { m.Uint64(0); m.String("text"); m.Uint32(1); m.String("k"); m.String("v") })},
+			{frame(host.Log, func(m *child.Message) { m.Uint64(0); m.String("text"); m.Uint32(1); m.String("k"); m.String("v") })},
 		} {
 			var all []byte
 			for _, b := range frames {
@@ -138,8 +137,8 @@ func FuzzFrames(f *testing.F) {
 // places are those of a child whose outputs are all in block 1.
 type places struct{}
 
-func (places) Place(d *tensor.Data) (wire.Place, error) {
-	return wire.Place{Block: 1, Lease: 3, Size: uint64(d.Len())}, nil
+func (places) Place(d *tensor.Data) (host.Place, error) {
+	return host.Place{Block: 1, Lease: 3, Size: uint64(d.Len())}, nil
 }
 
 func (places) Copied(int) {}
@@ -204,7 +203,7 @@ var errGone = errors.New("the child has ended")
 func hostile(t *testing.T, process *child.Process, pool *tensor.Pool, decoupled bool, frames []byte) {
 	t.Helper()
 	s := &session{
-		name: "m", spec: backend.Spec{Metrics: metric.New(nil)}, memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
+		name: "m", spec: backend.Spec{Metrics: backend.NewMetrics(nil)}, memory: &child.Memory{Pool: pool}, pool: pool, process: process, decoupled: decoupled, err: errGone,
 		ended: make(chan struct{}), total: &granted{}, log: childLog{log: slog.New(slog.DiscardHandler), model: "m"},
 	}
 	close(s.ended) // nothing waits for the end of the process

@@ -11,7 +11,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
+	"triton/server/backend/isolated/host"
 	"triton/server/infer"
 )
 
@@ -58,7 +58,7 @@ func (in checked) CheckReady() error {
 	}
 	answered := make(chan error, 1)
 	go func() {
-		_, err := in.session.ask(context.Background(), wire.CheckReady, in.id())
+		_, err := in.session.ask(context.Background(), host.CheckReady, in.id())
 		in.checking.Store(false)
 		answered <- err
 	}()
@@ -114,14 +114,14 @@ func (in *instance) Execute(ctx context.Context, b *infer.Batch) error {
 // execute runs a batch whose requests are open with the numbers from first on.
 func (in *instance) execute(b *infer.Batch, first uint64) error {
 	s := in.session
-	m := in.out.Begin(wire.Execute)
+	m := in.out.Begin(host.Execute)
 	m.Uint32(in.number)
 	m.Uint64(first)
 	m.Uint8(boolByte(s.decoupled))
 	m.Uint32(uint32(len(b.Requests)))
 	in.sent = in.sent[:0]
 	for _, r := range b.Requests {
-		if err := wire.PutRequest(m, r, in); err != nil {
+		if err := host.PutRequest(m, r, in); err != nil {
 			for _, number := range in.sent {
 				s.blocks.Drop(number)
 			}
@@ -146,7 +146,7 @@ func (in *instance) execute(b *infer.Batch, first uint64) error {
 }
 
 // Place makes an input available to the child.
-func (in *instance) Place(d *tensor.Data) (wire.Place, error) {
+func (in *instance) Place(d *tensor.Data) (host.Place, error) {
 	p, err := in.session.place(d)
 	if err == nil {
 		in.sent = append(in.sent, p.Block)
@@ -180,7 +180,7 @@ func (in *instance) apply(b *infer.Batch, first uint64, sent int64) error {
 	if b.OutputStart != 0 {
 		b.OutputStart = max(b.OutputStart, b.InputEnd)
 	}
-	if err := wire.ReadError(r); err != nil {
+	if err := host.ReadError(r); err != nil {
 		s.released(r)
 		if r.Err() != nil {
 			return in.violated(r.Err())
@@ -235,12 +235,12 @@ func (s *session) outcome(r *child.Reader) (o outcome) {
 			return o
 		}
 		o.states = append(o.states, kserve.Tensor{})
-		if err := wire.ReadOutput(r, &o.states[len(o.states)-1], s); err != nil {
+		if err := host.ReadOutput(r, &o.states[len(o.states)-1], s); err != nil {
 			lost = err
 		}
 	}
-	if o.flags&wire.Answered != 0 {
-		o.response = wire.ReadResponse(r, s)
+	if o.flags&host.Answered != 0 {
+		o.response = host.ReadResponse(r, s)
 	}
 	if lost != nil { // the request fails, and the sequence keeps its state
 		kserve.ReleaseTensors(o.states)
@@ -248,7 +248,7 @@ func (s *session) outcome(r *child.Reader) (o outcome) {
 		if o.response == nil {
 			o.response = infer.NewResponse()
 		}
-		o.response.Err, o.flags = lost, o.flags|wire.Answered
+		o.response.Err, o.flags = lost, o.flags|host.Answered
 	}
 	return o
 }
@@ -263,7 +263,7 @@ func (o *outcome) release() {
 // interrupt asks the child to end the batch that runs, and kills a child that does not.
 func (in *instance) interrupt() {
 	var m child.Message
-	m.Begin(wire.Interrupt).Uint32(in.number)
+	m.Begin(host.Interrupt).Uint32(in.number)
 	_ = in.session.process.Post(&m) // the body is short
 	running := in.runs.Load()
 	time.AfterFunc(interruptGrace, func() {
@@ -285,7 +285,7 @@ func (in *instance) Close() error {
 	if !s.hasEnded() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 		defer cancel()
-		_, err = s.ask(ctx, wire.CloseInstance, in.id())
+		_, err = s.ask(ctx, host.CloseInstance, in.id())
 	}
 	s.removeInstance(in)
 	s.abandon(in)

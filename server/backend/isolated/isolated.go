@@ -21,7 +21,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
+	"triton/server/backend/isolated/host"
 )
 
 // Options configure the children of a server.
@@ -59,13 +59,13 @@ type Isolation struct {
 // abilities are those of the backends that were asked.
 type abilities struct {
 	mu sync.Mutex
-	of map[string]wire.Abilities
+	of map[string]host.Abilities
 }
 
 // New returns the isolation of a server. It needs nothing before it is used.
 func New(o Options) *Isolation {
 	return &Isolation{
-		program: slices.Clone(o.Program), environ: environment(current(), o.Environ), granted: granted{limit: o.MemoryLimit}, abilities: abilities{of: map[string]wire.Abilities{}}, running: map[*session]bool{},
+		program: slices.Clone(o.Program), environ: environment(current(), o.Environ), granted: granted{limit: o.MemoryLimit}, abilities: abilities{of: map[string]host.Abilities{}}, running: map[*session]bool{},
 		memory: sync.OnceValues(func() (*child.Memory, error) {
 			if o.Pool != nil {
 				if m, err := child.OpenMemory(o.Pool); err == nil {
@@ -158,7 +158,7 @@ func (b *isolated) HasGPU() bool {
 const describeLimit = time.Minute
 
 // can returns what the backend can do.
-func (b *isolated) can(ctx context.Context, spec backend.Spec) (wire.Abilities, error) {
+func (b *isolated) can(ctx context.Context, spec backend.Spec) (host.Abilities, error) {
 	ctx, cancel := context.WithTimeout(ctx, describeLimit)
 	defer cancel()
 	b.abilities.mu.Lock()
@@ -168,14 +168,14 @@ func (b *isolated) can(ctx context.Context, spec backend.Spec) (wire.Abilities, 
 	}
 	s, err := b.start(ctx, spec, nil)
 	if err != nil {
-		return wire.Abilities{}, err
+		return host.Abilities{}, err
 	}
 	defer s.kill()
-	text, err := s.ask(ctx, wire.Describe, []byte(b.name))
+	text, err := s.ask(ctx, host.Describe, []byte(b.name))
 	if err != nil {
-		return wire.Abilities{}, err
+		return host.Abilities{}, err
 	}
-	var a wire.Abilities
+	var a host.Abilities
 	if err := json.Unmarshal(text, &a); err != nil {
 		return a, s.violated(err)
 	}
@@ -198,7 +198,7 @@ func (b *isolated) AutoComplete(ctx context.Context, spec backend.Spec) error {
 		return err
 	}
 	defer s.kill()
-	text, err := s.ask(ctx, wire.Complete, question)
+	text, err := s.ask(ctx, host.Complete, question)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (b *isolated) spec(spec backend.Spec) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := wire.Spec{
+	s := host.Spec{
 		Backend: b.name, Name: spec.Name, Version: spec.Version, Config: config, Dir: spec.Dir, File: spec.File,
 		Settings: spec.Settings, CPUs: spec.CPUs,
 	}

@@ -8,32 +8,32 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
+	"triton/server/backend/isolated/host"
 )
 
 // place makes an input available to the child. Only an input that is not in the memory file is
 // copied.
-func (s *session) place(d *tensor.Data) (wire.Place, error) {
+func (s *session) place(d *tensor.Data) (host.Place, error) {
 	n := d.Len()
 	if at, ok := s.memory.Find(d); ok {
 		number := s.blocks.Add(d.Segment(0).Buffer.Retain())
-		return wire.Place{Block: number, At: uint64(at), Size: uint64(n)}, nil
+		return host.Place{Block: number, At: uint64(at), Size: uint64(n)}, nil
 	}
 	b, at := s.memory.Allocate(n)
 	if b == nil {
-		return wire.Place{}, wire.ErrNoMemory(n)
+		return host.Place{}, host.ErrNoMemory(n)
 	}
 	if err := tensor.CopyShared(b.Bytes(), d); err != nil {
 		b.Release()
-		return wire.Place{}, err
+		return host.Place{}, err
 	}
 	s.pool.CopiedToModel(n)
-	return wire.Place{Block: s.blocks.Add(b), At: uint64(at), Size: uint64(n)}, nil
+	return host.Place{Block: s.blocks.Add(b), At: uint64(at), Size: uint64(n)}, nil
 }
 
 // Data returns an output in the child's memory. It refers to the memory until it is released;
 // then the child may use the memory again.
-func (s *session) Data(p wire.Place) (tensor.Data, error) {
+func (s *session) Data(p host.Place) (tensor.Data, error) {
 	d, ok := s.blocks.SliceAt(p.Block, p.At, p.Size)
 	if !ok {
 		return tensor.Data{}, status.New(status.Internal, "an output of model '%s' is outside of its memory", s.name)
@@ -109,7 +109,7 @@ func (s *session) giveBack(number uint32, n int) {
 	s.mu.Unlock()
 	if many {
 		var m child.Message
-		s.putReturns(m.Begin(wire.Return))
+		s.putReturns(m.Begin(host.Return))
 		_ = s.process.Post(&m) // the body is short
 	}
 }
@@ -144,7 +144,7 @@ func (s *session) grant(p *child.Process, r *child.Reader) {
 			s.total.add(-int64(size))
 		}
 	}
-	m := s.out.Begin(wire.Block)
+	m := s.out.Begin(host.Block)
 	m.Uint32(question)
 	m.Uint32(number)
 	m.Uint64(uint64(at))

@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"triton/pkg/status"
+	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
-	"triton/server/backend/metric"
+	"triton/server/backend/isolated/host"
 )
 
 // errNoMetrics is why the metrics of a child are not shown.
@@ -19,19 +19,19 @@ func (s *session) metric(r *child.Reader) (known bool) {
 	kind, number := r.Uint8(), r.Uint32()
 	var err error
 	switch kind {
-	case wire.MetricFamily:
+	case host.MetricFamily:
 		err = s.newFamily(number, r)
-	case wire.MetricNew:
+	case host.MetricNew:
 		err = s.newMetric(number, r)
-	case wire.MetricChange:
-		c, v := metric.Change(r.Uint8()), math.Float64frombits(r.Uint64())
-		if c > metric.Observe {
+	case host.MetricChange:
+		c, v := backend.MetricChange(r.Uint8()), math.Float64frombits(r.Uint64())
+		if c > backend.MetricObserve {
 			return false
 		}
 		if m := s.metrics.Metric(number); m != nil && r.Err() == nil {
 			err = m.Apply(c, v)
 		}
-	case wire.MetricDrop:
+	case host.MetricDrop:
 		s.metrics.Drop(number)
 	default:
 		return false
@@ -43,7 +43,7 @@ func (s *session) metric(r *child.Reader) (known bool) {
 }
 
 func (s *session) newFamily(number uint32, r *child.Reader) error {
-	name, help, kind := r.String(), r.String(), metric.Kind(r.Uint8())
+	name, help, kind := r.String(), r.String(), backend.MetricKind(r.Uint8())
 	if r.Err() != nil {
 		return nil
 	}
@@ -61,12 +61,12 @@ func (s *session) newFamily(number uint32, r *child.Reader) error {
 // newMetric makes a metric, unless its family was refused.
 func (s *session) newMetric(number uint32, r *child.Reader) error {
 	family := r.Uint32()
-	var labels []metric.Label
+	var labels []backend.MetricLabel
 	for range r.Uint32() {
 		if r.Err() != nil {
 			return nil
 		}
-		labels = append(labels, metric.Label{Name: r.String(), Value: r.String()})
+		labels = append(labels, backend.MetricLabel{Name: r.String(), Value: r.String()})
 	}
 	var bounds []float64
 	for range r.Uint32() {

@@ -11,8 +11,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/backend"
-	"triton/server/backend/isolated/wire"
-	"triton/server/backend/metric"
+	"triton/server/backend/isolated/host"
 )
 
 // closeLimit bounds how long the backend of a child may take to close an instance or the
@@ -39,10 +38,10 @@ type model struct {
 // orphans are the metrics of children that died, until the model is closed.
 type orphans struct {
 	mu sync.Mutex
-	metric.Orphans
+	backend.MetricOrphans
 }
 
-func (o *orphans) adopt(t *metric.Table) {
+func (o *orphans) adopt(t *backend.MetricTable) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.Adopt(t)
@@ -76,7 +75,7 @@ func (m *model) session(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.ask(ctx, wire.Load, m.question); err != nil {
+	if _, err := s.ask(ctx, host.Load, m.question); err != nil {
 		s.kill()
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 	if err != nil {
 		return nil, err
 	}
-	place, err := json.Marshal(wire.Placement{
+	place, err := json.Marshal(host.Placement{
 		Name: at.Name, Kind: int32(at.Kind), Device: at.Device, Group: group, Instances: at.Instances,
 		HostPolicy: at.HostPolicy,
 	})
@@ -104,12 +103,12 @@ func (m *model) NewInstance(ctx context.Context, at backend.Placement) (backend.
 		return nil, err
 	}
 	in := s.addInstance(m, at.Name)
-	text, err := s.ask(ctx, wire.NewInstance, append(binary.LittleEndian.AppendUint32(nil, in.number), place...))
+	text, err := s.ask(ctx, host.NewInstance, append(binary.LittleEndian.AppendUint32(nil, in.number), place...))
 	if err != nil {
 		s.removeInstance(in)
 		return nil, err
 	}
-	var made wire.Made
+	var made host.Made
 	if err := json.Unmarshal(text, &made); err != nil {
 		return nil, s.violated(err)
 	}
@@ -149,7 +148,7 @@ func (m *model) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
-	_, err := s.ask(ctx, wire.Finalize, nil)
+	_, err := s.ask(ctx, host.Finalize, nil)
 	s.stop()
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
+	"triton/server/backend/isolated/host"
 	"triton/server/infer"
 )
 
@@ -73,19 +73,19 @@ func (s *session) conclude(id uint64, r *infer.Request, o *outcome) {
 		}
 	}
 	if r.Membership.Null { // the core keeps none
-		o.flags &^= wire.Kept
+		o.flags &^= host.Kept
 	}
-	kept := o.flags&wire.Kept != 0
+	kept := o.flags&host.Kept != 0
 	if kept {
 		r.Keep()
 	}
-	if o.flags&wire.Answered != 0 {
+	if o.flags&host.Answered != 0 {
 		r.Respond(o.response, true)
-		if o.flags&wire.Repeated != 0 {
+		if o.flags&host.Repeated != 0 {
 			r.Respond(nil, true) // dropped and reported
 		}
 	}
-	rescheduled := o.flags&wire.Rescheduled != 0 // the child is done with it, kept or not
+	rescheduled := o.flags&host.Rescheduled != 0 // the child is done with it, kept or not
 	if rescheduled {
 		if err := r.Reschedule(); err != nil {
 			r.Fail(err)
@@ -106,8 +106,8 @@ func (s *session) settle(id uint64, o *outcome, done bool) {
 		s.mu.Unlock()
 		return
 	}
-	q.running, q.kept = false, o.flags&wire.Kept != 0
-	q.answered = q.answered || o.flags&wire.Answered != 0
+	q.running, q.kept = false, o.flags&host.Kept != 0
+	q.answered = q.answered || o.flags&host.Answered != 0
 	done = done || q.answered && !q.kept
 	over := s.mu.ended && !done
 	if done || over {
@@ -192,7 +192,7 @@ func (s *session) settled(id uint64) (openRequest, bool) {
 // respond sends a response that is in no result.
 func (s *session) respond(r *child.Reader) {
 	id, final := r.Uint64(), r.Uint8() != 0
-	resp := wire.ReadResponse(r, s)
+	resp := host.ReadResponse(r, s)
 	s.released(r)
 	s.mu.Lock()
 	q, open := s.settled(id)
@@ -246,7 +246,7 @@ func (s *session) letGo(r *child.Reader) {
 func (s *session) state(r *child.Reader) {
 	id := r.Uint64()
 	var t kserve.Tensor
-	err := wire.ReadOutput(r, &t, s)
+	err := host.ReadOutput(r, &t, s)
 	s.mu.Lock()
 	q, open := s.settled(id)
 	s.mu.Unlock()
@@ -302,7 +302,7 @@ func (s *session) watch() {
 		q.cancelled = true
 		s.mu.open[id] = q
 		if n == 0 {
-			m.Begin(wire.Cancel).Uint32(0)
+			m.Begin(host.Cancel).Uint32(0)
 		}
 		m.Uint64(id)
 		n++

@@ -14,8 +14,7 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
-	"triton/server/backend/metric"
+	"triton/server/backend/isolated/host"
 )
 
 // session is a running child and what it uses: the answers that are open, the requests that its
@@ -36,7 +35,7 @@ type session struct {
 	err       error         // why; set before ended is closed
 	exit      *child.Exit
 	timer     *time.Timer // of watch
-	metrics   metric.Table
+	metrics   backend.MetricTable
 	orphans   *orphans // of the model; nil: the child serves none
 
 	mu struct {
@@ -83,7 +82,7 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec, o *orphans) (*s
 	s.mu.applied = sync.NewCond(&s.mu)
 	s.timer = time.AfterFunc(time.Hour, s.watch)
 	s.timer.Stop()
-	argument, err := json.Marshal(wire.Start{Model: spec.Name, Version: spec.Version, Limits: b.limits})
+	argument, err := json.Marshal(host.Start{Model: spec.Name, Version: spec.Version, Limits: b.limits})
 	if err != nil {
 		return nil, err
 	}
@@ -197,25 +196,25 @@ func (s *session) handle(p *child.Process, f child.Frame) error {
 	r := child.NewReader(f.Body)
 	known := true
 	switch f.Kind {
-	case wire.Answer:
+	case host.Answer:
 		s.answer(r)
-	case wire.Result:
+	case host.Result:
 		s.result(r)
-	case wire.Respond:
+	case host.Respond:
 		s.respond(r)
-	case wire.LetGo:
+	case host.LetGo:
 		s.letGo(r)
-	case wire.State:
+	case host.State:
 		s.state(r)
-	case wire.Release:
+	case host.Release:
 		s.released(r)
-	case wire.Reserve:
+	case host.Reserve:
 		s.grant(p, r) // s.process may not be set yet
-	case wire.Log:
+	case host.Log:
 		s.log.record(r)
-	case wire.Broken:
+	case host.Broken:
 		s.broken(r)
-	case wire.Metric:
+	case host.Metric:
 		known = s.metric(r)
 	default:
 		known = false
@@ -234,7 +233,7 @@ func (s *session) panicked(v any) {
 // answer hands the answer to a question to its goroutine.
 func (s *session) answer(r *child.Reader) {
 	number := r.Uint32()
-	err := wire.ReadError(r)
+	err := host.ReadError(r)
 	text := append([]byte(nil), r.Next(uint64(r.Len()))...)
 	s.mu.Lock()
 	q := s.mu.questions[number]
@@ -271,7 +270,7 @@ func (s *session) removeInstance(in *instance) {
 // broken hands a break of an instance to its watcher.
 func (s *session) broken(r *child.Reader) {
 	number := r.Uint32()
-	err := wire.ReadError(r)
+	err := host.ReadError(r)
 	s.mu.Lock()
 	in := s.mu.instances[number]
 	s.mu.Unlock()

@@ -1,9 +1,7 @@
-// Package native runs models in libraries that are opened at run time: what the engines in
-// the packages openvino and trees share. It chooses for each model between the engine and
-// the form of the backend in Python, finds the library, completes configurations and runs
-// batches. docs/adr/0035-native-engines.md says which engines there are and why.
-//
-// It knows nothing about any one library.
+// Package native runs models in libraries that are opened at run time: engines for OpenVINO and for
+// forests of trees, and what they share. It chooses for each model between the engine and the form of
+// the backend in Python, finds the library, completes configurations and runs batches.
+// docs/adr/0035-native-engines.md says which engines there are and why.
 package native
 
 import (

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"triton/pkg/tensor"
+	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/metric"
 	"triton/server/infer"
 )
 
@@ -23,7 +23,7 @@ type events struct {
 	out   child.Message // of handle's goroutine
 	timer *time.Timer   // of watchCalls; mu guards it
 
-	metrics   metric.Table
+	metrics   backend.MetricTable
 	readiness readiness
 	starting  atomic.Bool // initialize has not returned
 	life      context.Context

@@ -10,7 +10,6 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/metric"
 	"triton/server/infer"
 )
 
@@ -81,7 +80,7 @@ func FuzzEvents(f *testing.F) {
 	memory, err := openMemory(tensor.NewPoolOf(tensor.PoolOptions{Source: source}))
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, kind uint8, body []byte) {
-		model := &model{spec: backend.Spec{Name: "m", Pool: tensor.NewPool(), Metrics: metric.New(nil), Log: slog.New(slog.DiscardHandler)}, memory: memory}
+		model := &model{spec: backend.Spec{Name: "m", Pool: tensor.NewPool(), Metrics: backend.NewMetrics(nil), Log: slog.New(slog.DiscardHandler)}, memory: memory}
 		echo := newCallee(func(*infer.Request) error { return backend.ErrBroken })
 		model.models = callees{"echo": echo}
 		e := newEvents(t.Context(), model, "m_0")

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"triton/pkg/status"
+	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/metric"
 )
 
 // The operations of frameMetric.
@@ -45,7 +45,7 @@ func (e *events) metric(p *child.Process, r *child.Reader) {
 func (e *events) measure(operation uint8, r *child.Reader) (string, error) {
 	m := &e.metrics
 	if operation == metricFamily {
-		name, help, kind := r.String(), r.String(), metric.Kind(r.Uint8())
+		name, help, kind := r.String(), r.String(), backend.MetricKind(r.Uint8())
 		if e.model.spec.Metrics == nil || r.Err() != nil {
 			return "", status.New(status.Unavailable, "this server has no metrics")
 		}
@@ -96,13 +96,13 @@ func (e *events) newMetric(family uint32, r *child.Reader) (string, error) {
 	if f == nil || wrong != nil || r.Err() != nil {
 		return "", status.New(status.Internal, "the metric family was deleted")
 	}
-	var labels []metric.Label
+	var labels []backend.MetricLabel
 	for name, value := range values {
 		text, ok := value.(string)
 		if !ok {
 			return "", status.New(status.Internal, "attempt to access JSON non-string as string")
 		}
-		labels = append(labels, metric.Label{Name: name, Value: text})
+		labels = append(labels, backend.MetricLabel{Name: name, Value: text})
 	}
 	one, err := f.Metric(labels, bounds)
 	if err != nil {

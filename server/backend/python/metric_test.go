@@ -8,7 +8,6 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/backend"
-	"triton/server/backend/metric"
 )
 
 const measuring = `
@@ -27,7 +26,7 @@ class TritonPythonModel:
 `
 
 // series returns the series of a registry, one in a line.
-func series(r *metric.Registry) string {
+func series(r *backend.Metrics) string {
 	var lines []string
 	for _, f := range r.Gather() {
 		for _, m := range f.GetMetric() {
@@ -41,7 +40,7 @@ func series(r *metric.Registry) string {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, measuring)
-	h.spec.Metrics = metric.New(nil)
+	h.spec.Metrics = backend.NewMetrics(nil)
 	require.NoError(t, h.load())
 	require.Len(t, h.spec.Metrics.Gather(), 1)
 	fails := func(prefix, cause string) string {
@@ -97,7 +96,7 @@ inits label:{name:"model" value:"m"} counter:{value:1}`
 func TestMetricsOutliveAChild(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, measuring)
-	h.spec.Metrics = metric.New(nil)
+	h.spec.Metrics = backend.NewMetrics(nil)
 	m, err := h.backend.Load(t.Context(), h.spec)
 	require.NoError(t, err)
 	for want := 1; want <= 3; want++ {

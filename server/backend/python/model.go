@@ -15,8 +15,6 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/metric"
-	"triton/server/backend/python/env"
 	"triton/server/infer"
 )
 
@@ -26,7 +24,7 @@ type model struct {
 	settings    settings
 	memory      *memory
 	program     program
-	environment env.Environment
+	environment environment
 	limits      string // the argument of runner.py; empty: there are no limits
 	// executeLimit is the longest time that a call of execute may take; 0: no limit.
 	executeLimit              time.Duration
@@ -40,7 +38,7 @@ type model struct {
 	models                    infer.Submitter // what the model may call; nil: none
 
 	mu      sync.Mutex
-	orphans metric.Orphans
+	orphans backend.MetricOrphans
 }
 
 // InputPool implements backend.InputPooler.

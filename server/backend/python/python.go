@@ -16,7 +16,6 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
-	"triton/server/backend/python/env"
 )
 
 // Name is the backend's name in config.pbtxt.
@@ -27,7 +26,7 @@ type Backend struct {
 	memory       func() (*memory, error)
 	account      tensor.Account         // of the memory
 	opened       atomic.Pointer[memory] // nil before the first model
-	environments env.Store
+	environments environmentStore
 	modules      modules
 }
 
@@ -167,12 +166,12 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 }
 
 // environment returns the interpreter of a model and the environment of its processes.
-func (b *Backend) environment(ctx context.Context, spec backend.Spec, s settings, p extension.Process) (env.Environment, error) {
-	e, err := b.environments.Find(ctx, env.Options{
+func (b *Backend) environment(ctx context.Context, spec backend.Spec, s settings, p extension.Process) (environment, error) {
+	e, err := b.environments.Find(ctx, environmentOptions{
 		ModelDir: filepath.Dir(spec.Dir), Path: spec.Config.GetParameters()["EXECUTION_ENV_PATH"].GetStringValue(),
 		Executable: s.executable, Requirements: p.Requirements, Cache: s.cache, Log: spec.Log,
 	})
-	e.Env = withThreads(env.WithoutSecrets(e.Env, s.credentials), p.Threads)
+	e.Env = withThreads(withoutSecrets(e.Env, s.credentials), p.Threads)
 	return e, err
 }
 

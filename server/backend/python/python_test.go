@@ -25,7 +25,14 @@ import (
 	"triton/server/infer"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(testServerVariable); dir != "" {
+		_, err := (&environmentStore{}).Find(context.Background(), installing(dir))
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const echo = `
 class TritonPythonModel:

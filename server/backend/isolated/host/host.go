@@ -1,5 +1,8 @@
 // Package host is the child of an isolated model: it runs one model version of any backend in
-// a process of its own, for the server that has started it (package isolated).
+// a process of its own, for the server that has started it (package isolated). Main is the child;
+// the rest is what both sides write and read: the types of frames, and the bodies that hold models,
+// requests, responses and tensors. Both run the same program, so frames have no versions.
+// docs/adr/0028-isolation.md has the table of frames.
 package host
 
 import (
@@ -11,7 +14,6 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
 	"triton/server/backend/plugin"
 	"triton/server/infer"
 )
@@ -40,7 +42,7 @@ type host struct {
 // the server ends the child or itself. argument is the last one of the command line, environ the
 // environment of the program.
 func Main(argument string, environ []string, backends backend.Set) error {
-	var start wire.Start
+	var start Start
 	if err := json.Unmarshal([]byte(argument), &start); err != nil {
 		return child.ErrNoParent
 	}
@@ -79,21 +81,21 @@ var errFrame = fmt.Errorf("%w from the server", child.ErrFrame)
 func (h *host) handle(f child.Frame) error {
 	r := child.NewReader(f.Body)
 	switch f.Kind {
-	case wire.Execute:
+	case Execute:
 		in := h.instance(r.Uint32())
 		if in == nil {
 			return errFrame
 		}
 		in.batch(r)
-	case wire.Cancel:
+	case Cancel:
 		h.cancel(r)
-	case wire.Interrupt:
+	case Interrupt:
 		if in := h.instance(r.Uint32()); in != nil {
 			in.interrupt()
 		}
-	case wire.Return:
+	case Return:
 		h.memory.returned(r)
-	case wire.Block:
+	case Block:
 		h.memory.granted(r)
 	default:
 		return h.question(f.Kind, r)
@@ -109,8 +111,8 @@ func (h *host) question(kind uint8, r *child.Reader) error {
 	number := r.Uint32()
 	body := append([]byte(nil), r.Next(uint64(r.Len()))...)
 	answers := map[uint8]func([]byte) ([]byte, error){
-		wire.Describe: h.describe, wire.Complete: h.complete, wire.Load: h.load, wire.NewInstance: h.newInstance,
-		wire.CloseInstance: h.closeInstance, wire.CheckReady: h.checkReady, wire.Finalize: h.finalize,
+		Describe: h.describe, Complete: h.complete, Load: h.load, NewInstance: h.newInstance,
+		CloseInstance: h.closeInstance, CheckReady: h.checkReady, Finalize: h.finalize,
 	}
 	do := answers[kind]
 	if do == nil || r.Err() != nil {
@@ -119,11 +121,11 @@ func (h *host) question(kind uint8, r *child.Reader) error {
 	go func() {
 		text, err := contained(h.log, func() ([]byte, error) { return do(body) })
 		var m child.Message
-		m.Begin(wire.Answer).Uint32(number)
-		wire.PutError(&m, err)
+		m.Begin(Answer).Uint32(number)
+		PutError(&m, err)
 		m.Raw(text)
 		h.post(&m)
-		if kind == wire.Finalize {
+		if kind == Finalize {
 			close(h.ended)
 		}
 	}()

@@ -9,7 +9,6 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
 	"triton/server/infer"
 )
 
@@ -99,8 +98,8 @@ func (in *instance) watch(n backend.BreakNotifier) {
 			err = backend.ErrBroken
 		}
 		var m child.Message
-		m.Begin(wire.Broken).Uint32(in.number)
-		wire.PutError(&m, err)
+		m.Begin(Broken).Uint32(in.number)
+		PutError(&m, err)
 		in.host.post(&m)
 	case <-in.stop:
 	}
@@ -124,11 +123,11 @@ func (in *instance) run(r *child.Reader) {
 	in.mu.cancel = nil
 	in.mu.Unlock()
 	cancel()
-	m := in.out.Begin(wire.Result)
+	m := in.out.Begin(Result)
 	m.Uint32(in.number)
 	m.Uint64(uint64(max(b.InputEnd-begin, 0)))
 	m.Uint64(uint64(max(b.OutputStart-begin, 0)))
-	wire.PutError(m, err)
+	PutError(m, err)
 	if err == nil {
 		m.Uint32(uint32(len(in.all)))
 		for _, q := range in.all {
@@ -185,7 +184,7 @@ func (in *instance) read(r *child.Reader) (*infer.Batch, error) {
 		q := &request{Request: infer.NewRequest(), in: in, id: first + i}
 		q.Sink, q.Pool, q.Log = q, h.memory.pool, h.log
 		q.ModelName, q.ModelVersion = h.name, h.version
-		if err := wire.ReadRequest(r, q.Request, q, h.memory); err != nil && wrong == nil {
+		if err := ReadRequest(r, q.Request, q, h.memory); err != nil && wrong == nil {
 			wrong = err
 		}
 		q.decoupled = decoupled && !q.Membership.Null

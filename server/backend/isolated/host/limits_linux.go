@@ -12,13 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"triton/pkg/modelconfig/extension"
-	"triton/server/backend/isolated/wire"
 )
 
 // impose sets the limits of this process and starts the program again, so that all its
 // threads, and what it derives from the number of processors, have them from the beginning. It
 // returns only if there are no limits, or with an error.
-func impose(s wire.Start, environ []string) error {
+func impose(s Start, environ []string) error {
 	l := s.Limits
 	if l.Memory == 0 && l.CPUs == nil && l.Nice == 0 && l.Threads == 0 {
 		return nil

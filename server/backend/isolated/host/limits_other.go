@@ -2,6 +2,4 @@
 
 package host
 
-import "triton/server/backend/isolated/wire"
-
-func impose(wire.Start, []string) error { return nil }
+func impose(Start, []string) error { return nil }

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
 )
 
 // logHandler sends log records to the server, which decides what to log.
@@ -25,7 +24,7 @@ func (*logHandler) Enabled(context.Context, slog.Level) bool { return true }
 // Handle sends a record.
 func (l *logHandler) Handle(_ context.Context, r slog.Record) error {
 	var m child.Message
-	m.Begin(wire.Log).Uint64(uint64(int64(r.Level)))
+	m.Begin(Log).Uint64(uint64(int64(r.Level)))
 	m.String(r.Message)
 	all := l.attrs
 	r.Attrs(func(a slog.Attr) bool {

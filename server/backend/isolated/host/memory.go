@@ -9,7 +9,6 @@ import (
 
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
 )
 
 // memory is the memory that the child shares with the server. Inputs are read where the server
@@ -61,7 +60,7 @@ func (s source) Map(n int) (tensor.Mapping, error) {
 	s.mu.questions[number] = answer
 	s.mu.Unlock()
 	var m child.Message
-	m.Begin(wire.Reserve).Uint32(number)
+	m.Begin(Reserve).Uint32(number)
 	m.Uint64(uint64(n))
 	s.send(&m)
 	g := <-answer
@@ -143,7 +142,7 @@ func (m *memory) flush() {
 		return
 	}
 	var out child.Message
-	m.putReleased(out.Begin(wire.Release))
+	m.putReleased(out.Begin(Release))
 	m.send(&out)
 }
 
@@ -187,7 +186,7 @@ func (in *input) Free(*tensor.Buffer) {
 }
 
 // Data returns the bytes of an input where the server has put them.
-func (m *memory) Data(p wire.Place) (tensor.Data, error) {
+func (m *memory) Data(p Place) (tensor.Data, error) {
 	w, mem, err := m.view.enter(int64(p.At), int(p.Size))
 	if err != nil {
 		m.release(p.Block)
@@ -220,10 +219,10 @@ func (*memory) Copied(int) {}
 
 // Place returns where the server finds an output. Only an output that is not in shared memory
 // is copied.
-func (m *memory) Place(d *tensor.Data) (wire.Place, error) {
+func (m *memory) Place(d *tensor.Data) (Place, error) {
 	c, err := m.share(d.Clone())
 	if err != nil {
-		return wire.Place{}, err
+		return Place{}, err
 	}
 	s := c.Segment(0)
 	if in, ok := s.Buffer.Owner().(*input); ok {
@@ -263,21 +262,21 @@ func (m *memory) share(d tensor.Data) (tensor.Data, error) {
 var errNotShared = errors.New("the memory is not shared")
 
 // lease lends data to the server, and takes it over.
-func (m *memory) lease(at int64, n int, d tensor.Data) (wire.Place, error) {
+func (m *memory) lease(at int64, n int, d tensor.Data) (Place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := m.after(uint64(at)) - 1
 	if i < 0 {
 		d.Release()
-		return wire.Place{}, errNotShared
+		return Place{}, errNotShared
 	}
 	return m.lend(m.mu.grants[i].block, at, n, d), nil
 }
 
 // lend lends data in a block to the server, and takes it over. The caller holds the lock.
-func (m *memory) lend(block uint32, at int64, n int, d tensor.Data) wire.Place {
+func (m *memory) lend(block uint32, at int64, n int, d tensor.Data) Place {
 	for m.mu.lastLease++; m.mu.lastLease == 0 || m.mu.leased[m.mu.lastLease] != nil; m.mu.lastLease++ { // skip the numbers in use
 	}
 	m.mu.leased[m.mu.lastLease] = &d
-	return wire.Place{Block: block, Lease: m.mu.lastLease, At: uint64(at), Size: uint64(n)}
+	return Place{Block: block, Lease: m.mu.lastLease, At: uint64(at), Size: uint64(n)}
 }

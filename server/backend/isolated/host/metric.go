@@ -3,19 +3,18 @@ package host
 import (
 	"math"
 
+	"triton/server/backend"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
-	"triton/server/backend/metric"
 )
 
 // mirror tells the server of the metrics of a library.
 type mirror struct{ post func(*child.Message) }
 
-var _ metric.Mirror = mirror{}
+var _ backend.MetricMirror = mirror{}
 
 func (m mirror) send(kind uint8, number uint32, rest func(*child.Message)) {
 	var f child.Message
-	f.Begin(wire.Metric).Uint8(kind)
+	f.Begin(Metric).Uint8(kind)
 	f.Uint32(number)
 	if rest != nil {
 		rest(&f)
@@ -23,16 +22,16 @@ func (m mirror) send(kind uint8, number uint32, rest func(*child.Message)) {
 	m.post(&f)
 }
 
-func (m mirror) Family(number uint32, name, help string, kind metric.Kind) {
-	m.send(wire.MetricFamily, number, func(f *child.Message) {
+func (m mirror) Family(number uint32, name, help string, kind backend.MetricKind) {
+	m.send(MetricFamily, number, func(f *child.Message) {
 		f.String(name)
 		f.String(help)
 		f.Uint8(uint8(kind))
 	})
 }
 
-func (m mirror) Metric(number, family uint32, labels []metric.Label, bounds []float64) {
-	m.send(wire.MetricNew, number, func(f *child.Message) {
+func (m mirror) Metric(number, family uint32, labels []backend.MetricLabel, bounds []float64) {
+	m.send(MetricNew, number, func(f *child.Message) {
 		f.Uint32(family)
 		f.Uint32(uint32(len(labels)))
 		for _, l := range labels {
@@ -46,11 +45,11 @@ func (m mirror) Metric(number, family uint32, labels []metric.Label, bounds []fl
 	})
 }
 
-func (m mirror) Change(number uint32, c metric.Change, v float64) {
-	m.send(wire.MetricChange, number, func(f *child.Message) {
+func (m mirror) Change(number uint32, c backend.MetricChange, v float64) {
+	m.send(MetricChange, number, func(f *child.Message) {
 		f.Uint8(uint8(c))
 		f.Uint64(math.Float64bits(v))
 	})
 }
 
-func (m mirror) Drop(number uint32) { m.send(wire.MetricDrop, number, nil) }
+func (m mirror) Drop(number uint32) { m.send(MetricDrop, number, nil) }

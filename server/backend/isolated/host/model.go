@@ -10,7 +10,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
 	"triton/server/backend"
-	"triton/server/backend/isolated/wire"
 	"triton/server/backend/plugin"
 	"triton/server/capi"
 )
@@ -21,7 +20,7 @@ func (h *host) describe(name []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var a wire.Abilities
+	var a Abilities
 	_, a.Completes = b.(backend.AutoCompleter)
 	if g, ok := b.(interface{ HasGPU() bool }); ok {
 		a.GPU = g.HasGPU()
@@ -79,7 +78,7 @@ func (h *host) load(body []byte) ([]byte, error) {
 }
 
 func (h *host) spec(body []byte) (backend.Backend, backend.Spec, error) {
-	var s wire.Spec
+	var s Spec
 	if err := json.Unmarshal(body, &s); err != nil {
 		return nil, backend.Spec{}, err
 	}
@@ -106,7 +105,7 @@ func (h *host) newInstance(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p wire.Placement
+	var p Placement
 	if err := json.Unmarshal(body, &p); err != nil {
 		return nil, err
 	}
@@ -145,7 +144,7 @@ func (h *host) newInstance(body []byte) ([]byte, error) {
 	h.mu.instances[number] = in
 	h.mu.Unlock()
 	_, checks := made.(backend.ReadinessChecker)
-	return json.Marshal(wire.Made{Checks: checks})
+	return json.Marshal(Made{Checks: checks})
 }
 
 // closeInstance closes an instance when its batch has ended.

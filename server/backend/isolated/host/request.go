@@ -9,7 +9,6 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend/child"
-	"triton/server/backend/isolated/wire"
 	"triton/server/infer"
 )
 
@@ -56,14 +55,14 @@ func (q *request) Send(resp *infer.Response, final bool) {
 		return
 	}
 	var m child.Message
-	m.Begin(wire.Respond).Uint64(q.id)
+	m.Begin(Respond).Uint64(q.id)
 	if final {
 		m.Uint8(1)
 		q.mu.said = true
 	} else {
 		m.Uint8(0)
 	}
-	wire.PutResponse(&m, resp, q.in.host.memory)
+	PutResponse(&m, resp, q.in.host.memory)
 	if resp != nil {
 		resp.Release()
 	}
@@ -95,8 +94,8 @@ func (q *request) result(m *child.Message) {
 	}
 	kserve.ReleaseTensors(q.mu.states)
 	q.mu.states = nil
-	if flags&wire.Answered != 0 {
-		wire.PutResponse(m, q.mu.response, q.in.host.memory)
+	if flags&Answered != 0 {
+		PutResponse(m, q.mu.response, q.in.host.memory)
 	}
 	if q.mu.response != nil {
 		q.mu.response.Release()
@@ -108,7 +107,7 @@ func (q *request) result(m *child.Message) {
 }
 
 func (q *request) putState(m *child.Message, t *kserve.Tensor) {
-	if err := wire.PutTensor(m, t, q.in.host.memory); err != nil { // not after share, unless the frame is full
+	if err := PutTensor(m, t, q.in.host.memory); err != nil { // not after share, unless the frame is full
 		q.in.host.log.Error("a state of a sequence was lost: "+err.Error(), "state", t.Name)
 	}
 }
@@ -171,7 +170,7 @@ func (q *request) Finished(r *infer.Request) {
 	}
 	if explicit {
 		var m child.Message
-		m.Begin(wire.LetGo).Uint64(q.id)
+		m.Begin(LetGo).Uint64(q.id)
 		q.in.host.memory.putReleased(&m)
 		q.in.host.post(&m)
 		return
@@ -201,7 +200,7 @@ func (q *request) Update(output string, d tensor.DataType, shape tensor.Shape, d
 		q.mu.states = append(q.mu.states, t)
 	default:
 		var m child.Message
-		m.Begin(wire.State).Uint64(q.id)
+		m.Begin(State).Uint64(q.id)
 		q.putState(&m, &t)
 		t.Data.Release()
 		q.in.host.post(&m)
