@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"triton/server"
-	"triton/server/ratelimit"
 	"triton/server/repository"
+	"triton/server/scheduler"
 	"triton/server/servertest"
 )
 
@@ -70,7 +70,7 @@ func changeInstances(t *testing.T, control func(*server.Options), change func(s 
 	put("b", servertest.Identity("INT32", "-1", 0)+`instance_group { count: 1 kind: KIND_CPU rate_limiter { resources { name: "R" count: 1 } } }`)
 	put("lin", linear)
 	s := startPython(t, root, servertest.With(func(o *server.Options) {
-		o.RateLimiter = server.RateLimiter{Enabled: true, Resources: []ratelimit.Resource{{Name: "R", Count: 3, Device: ratelimit.AllDevices}}}
+		o.RateLimiter = server.RateLimiter{Enabled: true, Resources: []scheduler.Resource{{Name: "R", Count: 3, Device: scheduler.AllDevices}}}
 		control(o)
 	}))
 	client := newClient(t)

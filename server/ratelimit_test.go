@@ -14,8 +14,8 @@ import (
 
 	"triton/pkg/status"
 	"triton/server"
-	"triton/server/ratelimit"
 	"triton/server/repository"
+	"triton/server/scheduler"
 	"triton/server/servertest"
 )
 
@@ -26,7 +26,7 @@ instance_group { kind: KIND_CPU rate_limiter { ` + resources + ` } }
 `
 }
 
-func rates(given ...ratelimit.Resource) servertest.Option {
+func rates(given ...scheduler.Resource) servertest.Option {
 	return servertest.With(func(o *server.Options) {
 		o.RateLimiter = server.RateLimiter{Enabled: true, Resources: given}
 		o.Models.Control, o.Models.Startup = repository.ControlExplicit, []string{"*"}
@@ -36,11 +36,11 @@ func rates(given ...ratelimit.Resource) servertest.Option {
 func TestModelsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		given   []ratelimit.Resource
+		given   []scheduler.Resource
 		atLeast time.Duration
 	}{
 		"one at a time": {nil, 400 * time.Millisecond},
-		"room for both": {[]ratelimit.Resource{{Name: "R", Count: 6, Device: ratelimit.AllDevices}}, 200 * time.Millisecond},
+		"room for both": {[]scheduler.Resource{{Name: "R", Count: 6, Device: scheduler.AllDevices}}, 200 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestModelsTakeTurns(t *testing.T) {
 
 func TestResourcesThatAreNotThereFailTheLoad(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, rates(ratelimit.Resource{Name: "R1", Count: 3, Device: ratelimit.AllDevices}))
+	s := servertest.Start(t, rates(scheduler.Resource{Name: "R1", Count: 3, Device: scheduler.AllDevices}))
 	load := func(name, resources string) error { return loadModel(t, s, name, limited("0", resources)) }
 	err := load("m1", `resources { name: "R1" count: 4 }`)
 	require.Error(t, err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"triton/server/ratelimit"
+	"triton/server/scheduler"
 )
 
 // RateLimiter configures the rate limiter.
@@ -15,14 +15,14 @@ type RateLimiter struct {
 	Enabled bool
 	// Resources are the available resources; if empty, as many as the loaded
 	// instances need.
-	Resources []ratelimit.Resource
+	Resources []scheduler.Resource
 }
 
-func (r RateLimiter) limiter() *ratelimit.Limiter {
+func (r RateLimiter) limiter() *scheduler.RateLimiter {
 	if !r.Enabled {
 		return nil
 	}
-	return ratelimit.New(r.Resources)
+	return scheduler.NewRateLimiter(r.Resources)
 }
 
 // rows returns the resources as rows of Triton's table of options.
@@ -30,7 +30,7 @@ func (r RateLimiter) rows() (rows [][]string) {
 	if !r.Enabled {
 		return nil
 	}
-	order := func(a, b ratelimit.Resource) int {
+	order := func(a, b scheduler.Resource) int {
 		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Name, b.Name))
 	}
 	for i, x := range slices.SortedStableFunc(slices.Values(r.Resources), order) {

@@ -8,8 +8,8 @@ import (
 	"triton/pkg/status"
 	"triton/server"
 	"triton/server/capi/inprocess"
-	"triton/server/ratelimit"
 	"triton/server/repository"
+	"triton/server/scheduler"
 )
 
 // defaults are the options of a program that sets none, which are not those of the command line:
@@ -82,7 +82,7 @@ var apply = map[string]func(o *server.Options, s *inprocess.Setting) error{
 	},
 	"rate-limit": func(o *server.Options, s *inprocess.Setting) error { o.RateLimiter.Enabled = s.Number != 0; return nil },
 	"rate-limit-resource": func(o *server.Options, s *inprocess.Setting) error {
-		addResource(&o.RateLimiter, ratelimit.Resource{Name: s.Text[0], Count: uint64(s.Number), Device: int(s.Fraction)})
+		addResource(&o.RateLimiter, scheduler.Resource{Name: s.Text[0], Count: uint64(s.Number), Device: int(s.Fraction)})
 		return nil
 	},
 	"backend-config": func(o *server.Options, s *inprocess.Setting) error {
@@ -146,7 +146,7 @@ func options(settings []inprocess.Setting) (server.Options, error) {
 }
 
 // addResource adds a resource; of two amounts the smaller one counts.
-func addResource(r *server.RateLimiter, added ratelimit.Resource) {
+func addResource(r *server.RateLimiter, added scheduler.Resource) {
 	for i := range r.Resources {
 		if have := &r.Resources[i]; have.Name == added.Name && have.Device == added.Device {
 			have.Count = min(have.Count, added.Count)

@@ -81,7 +81,7 @@ func TestWarmup(t *testing.T) {
 	require.Equal(t, "model_warmup[0].batch_size", found[0].Path)
 }
 
-// The texts of states are tested by server/scheduler/state, which reports them.
+// The texts of states are tested by server/scheduler/sequence, which reports them.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	dir := model(t, map[string]string{"initial_state/four": "0123"})

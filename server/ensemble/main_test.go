@@ -21,7 +21,6 @@ import (
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
 
@@ -89,7 +88,7 @@ func (m *fake) open(log *slog.Logger) {
 	m.stats = stats.NewModel(m.name, "1", 8)
 	o := scheduler.Options{Policy: scheduler.NoBatching{}, Slots: m.instances, Stats: m.stats, Alarm: scheduler.NewAlarm()}
 	if m.dynamic {
-		o.Policy = dynamic.New(m.cfg)
+		o.Policy = scheduler.NewDynamicBatching(m.cfg)
 	}
 	source, slots := scheduler.NewQueue(o)
 	m.group = instance.New(instance.Options{

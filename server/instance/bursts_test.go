@@ -14,7 +14,6 @@ import (
 	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
-	"triton/server/ratelimit"
 	"triton/server/scheduler"
 )
 
@@ -65,14 +64,14 @@ func bursts(t *testing.T, rng *rand.Rand, name string, cfg *inferencepb.ModelCon
 // limited makes the instances share resources for one or two of them, with another model that is
 // loaded and unloaded.
 func limitInstances(t *testing.T, rng *rand.Rand, instances int) func(*scheduler.Options) {
-	l := ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}})
-	var all []ratelimit.Instance
+	l := scheduler.NewRateLimiter([]scheduler.Resource{{Name: "R", Count: 2, Device: scheduler.AllDevices}})
+	var all []scheduler.LimitedInstance
 	for range instances {
-		all = append(all, needs(uint32(rng.IntN(3)), ratelimit.Need{Name: "R", Count: uint64(1 + rng.IntN(2))}))
+		all = append(all, needs(uint32(rng.IntN(3)), scheduler.ResourceNeed{Name: "R", Count: uint64(1 + rng.IntN(2))}))
 	}
 	g, err := l.Add(all)
 	require.NoError(t, err)
-	other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 2})})
+	other, err := l.Add([]scheduler.LimitedInstance{needs(1, scheduler.ResourceNeed{Name: "R", Count: 2})})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup

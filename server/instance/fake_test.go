@@ -16,7 +16,6 @@ import (
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
 
@@ -58,7 +57,7 @@ func queue(cfg *inferencepb.ModelConfig, instances int, counters *stats.Model, a
 		Slots: instances, Stats: counters, Alarm: alarm,
 	}
 	if cfg.GetDynamicBatching() != nil {
-		o.Policy = dynamic.New(cfg)
+		o.Policy = scheduler.NewDynamicBatching(cfg)
 	}
 	for _, c := range change {
 		c(&o)

@@ -12,20 +12,19 @@ import (
 	"triton/server/backend/backendtest"
 	"triton/server/infer"
 	"triton/server/instance"
-	"triton/server/ratelimit"
 	"triton/server/scheduler"
 )
 
 // limitedBy puts the instances of a group behind a rate limiter.
-func limitedBy(t *testing.T, l *ratelimit.Limiter, instances ...ratelimit.Instance) func(*instance.Options) {
+func limitedBy(t *testing.T, l *scheduler.RateLimiter, instances ...scheduler.LimitedInstance) func(*instance.Options) {
 	t.Helper()
 	g, err := l.Add(instances)
 	require.NoError(t, err)
 	return queued(func(o *scheduler.Options) { o.Gate = g })
 }
 
-func needs(priority uint32, all ...ratelimit.Need) ratelimit.Instance {
-	return ratelimit.Instance{Priority: priority, Needs: all}
+func needs(priority uint32, all ...scheduler.ResourceNeed) scheduler.LimitedInstance {
+	return scheduler.LimitedInstance{Priority: priority, Needs: all}
 }
 
 // saturate keeps a group busy for that long and returns the number of answered requests.
@@ -53,20 +52,20 @@ func saturate(g *instance.Group, long time.Duration) int {
 func TestModelsShareByTheirPriorities(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		given []ratelimit.Resource
+		given []scheduler.Resource
 		want  []int
 	}{
 		"one at a time": {nil, []int{80, 40}},
-		"room for both": {[]ratelimit.Resource{{Name: "R1", Count: 6}, {Name: "R2", Count: 2}}, []int{120, 120}},
+		"room for both": {[]scheduler.Resource{{Name: "R1", Count: 6}, {Name: "R2", Count: 2}}, []int{120, 120}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l, exec := ratelimit.New(test.given), 10*time.Millisecond
+				l, exec := scheduler.NewRateLimiter(test.given), 10*time.Millisecond
 				m1, _ := group(t, batching(1, 0), &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}, 1,
-					limitedBy(t, l, needs(1, ratelimit.Need{Name: "R1", Count: 4})))
+					limitedBy(t, l, needs(1, scheduler.ResourceNeed{Name: "R1", Count: 4})))
 				m2, _ := group(t, batching(1, 0), &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}, 1,
-					limitedBy(t, l, needs(2, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 2, Global: true})))
+					limitedBy(t, l, needs(2, scheduler.ResourceNeed{Name: "R1", Count: 2}, scheduler.ResourceNeed{Name: "R2", Count: 2, Global: true})))
 				got := make([]int, 2)
 				var both sync.WaitGroup
 				for i, g := range []*instance.Group{m1, m2} {
@@ -85,8 +84,8 @@ func TestModelsShareByTheirPriorities(t *testing.T) {
 func TestTheWeightSaysWhoIsNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, exec := ratelimit.New(nil), 200*time.Millisecond
-		one := ratelimit.Need{Name: "E", Count: 1}
+		l, exec := scheduler.NewRateLimiter(nil), 200*time.Millisecond
+		one := scheduler.ResourceNeed{Name: "E", Count: 1}
 		e1, e2 := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}, &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(exec)}
 		m, _ := group(t, batching(1, 0), e1, 1, limitedBy(t, l, needs(1, one)))
 		n, _ := group(t, batching(1, 0), e2, 1, limitedBy(t, l, needs(2, one)))
@@ -108,11 +107,11 @@ func TestTheWeightSaysWhoIsNext(t *testing.T) {
 
 func TestTwoInstancesThatDoNotFitTogether(t *testing.T) {
 	t.Parallel()
-	for _, given := range [][]ratelimit.Resource{nil, {{Name: "R1", Count: 6}, {Name: "R2", Count: 1}}} {
+	for _, given := range [][]scheduler.Resource{nil, {{Name: "R1", Count: 6}, {Name: "R2", Count: 1}}} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(10 * time.Millisecond)}
-			g, _ := group(t, batching(1, 0), e, 2, limitedBy(t, ratelimit.New(given),
-				needs(1, ratelimit.Need{Name: "R1", Count: 4}), needs(1, ratelimit.Need{Name: "R1", Count: 2}, ratelimit.Need{Name: "R2", Count: 1})))
+			g, _ := group(t, batching(1, 0), e, 2, limitedBy(t, scheduler.NewRateLimiter(given),
+				needs(1, scheduler.ResourceNeed{Name: "R1", Count: 4}), needs(1, scheduler.ResourceNeed{Name: "R1", Count: 2}, scheduler.ResourceNeed{Name: "R2", Count: 1})))
 			n, want := saturate(g, time.Second), 100
 			if given != nil {
 				want = 200
@@ -125,12 +124,12 @@ func TestTwoInstancesThatDoNotFitTogether(t *testing.T) {
 func TestBatchesFillWhileTheirInstanceWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := ratelimit.New(nil)
-		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
+		l := scheduler.NewRateLimiter(nil)
+		other, err := l.Add([]scheduler.LimitedInstance{needs(1, scheduler.ResourceNeed{Name: "R", Count: 1})})
 		require.NoError(t, err)
 		require.True(t, other.Acquire(0))
 		g, counters := group(t, batching(8, 0, 4), &backendtest.Model{Begin: time.Now(), Time: backendtest.Takes(time.Millisecond)}, 1,
-			limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
+			limitedBy(t, l, needs(1, scheduler.ResourceNeed{Name: "R", Count: 1})))
 		var all sync.WaitGroup
 		for range 80 {
 			all.Go(func() { require.NoError(t, call(context.Background(), g, request("", 1))) })
@@ -148,12 +147,12 @@ func TestBatchesFillWhileTheirInstanceWaits(t *testing.T) {
 func TestWhatWaitsForAResourceCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := ratelimit.New(nil)
-		other, err := l.Add([]ratelimit.Instance{needs(1, ratelimit.Need{Name: "R", Count: 1})})
+		l := scheduler.NewRateLimiter(nil)
+		other, err := l.Add([]scheduler.LimitedInstance{needs(1, scheduler.ResourceNeed{Name: "R", Count: 1})})
 		require.NoError(t, err)
 		require.True(t, other.Acquire(0))
 		e := &backendtest.Model{Begin: time.Now()}
-		g, _ := group(t, batching(8, 0), e, 1, limitedBy(t, l, needs(1, ratelimit.Need{Name: "R", Count: 1})))
+		g, _ := group(t, batching(8, 0), e, 1, limitedBy(t, l, needs(1, scheduler.ResourceNeed{Name: "R", Count: 1})))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		r := infer.NewUnpooled()

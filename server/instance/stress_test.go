@@ -23,7 +23,6 @@ import (
 	"triton/server/infer"
 	"triton/server/infer/infertest"
 	"triton/server/instance"
-	"triton/server/ratelimit"
 	"triton/server/scheduler"
 )
 
@@ -108,10 +107,10 @@ func stressGroup(t *testing.T, cfg *inferencepb.ModelConfig, instances int, faul
 	m, err := builtin.Fault{}.Load(t.Context(), backend.Spec{Config: cfg, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	var gate scheduler.Gate
-	var shared *ratelimit.Gate
-	half := ratelimit.Instance{Needs: []ratelimit.Need{{Name: "R", Count: 1}}}
+	var shared *scheduler.RateGate
+	half := scheduler.LimitedInstance{Needs: []scheduler.ResourceNeed{{Name: "R", Count: 1}}}
 	if limited {
-		shared, err = ratelimit.New([]ratelimit.Resource{{Name: "R", Count: 2, Device: ratelimit.AllDevices}}).Add(slices.Repeat([]ratelimit.Instance{half}, instances))
+		shared, err = scheduler.NewRateLimiter([]scheduler.Resource{{Name: "R", Count: 2, Device: scheduler.AllDevices}}).Add(slices.Repeat([]scheduler.LimitedInstance{half}, instances))
 		require.NoError(t, err)
 		gate = shared
 	}

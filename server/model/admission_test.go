@@ -18,7 +18,6 @@ import (
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/scheduler/simulate"
 	"triton/server/stats"
 )
@@ -206,7 +205,7 @@ func TestRefusesNothingThatFits(t *testing.T) {
 // startAdmission is a real queue and instance with admission in front.
 func startAdmission(t *testing.T, maxBatch int32) (*admissionRunner, *stats.Model) {
 	cfg, counters := admissionConfig(maxBatch), stats.NewModel("m", "1", int(maxBatch))
-	q, slots := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
+	q, slots := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NewDynamicBatching(cfg), Slots: 1, Stats: counters})
 	e := newFinishEstimate(1, int(maxBatch))
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Time: simulate.Linear(10*ms, ms)}, Placements: make([]backend.Placement, 1),

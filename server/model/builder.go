@@ -21,7 +21,6 @@ import (
 	"triton/server/cache"
 	"triton/server/hostpolicy"
 	"triton/server/infer"
-	"triton/server/ratelimit"
 	"triton/server/repository/agents"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -51,7 +50,7 @@ type Options struct {
 	// HostPolicies bind the threads of instances.
 	HostPolicies hostpolicy.Policies
 	// Limiter limits the rate of the instances of all models; nil: there is no limit.
-	Limiter *ratelimit.Limiter
+	Limiter *scheduler.RateLimiter
 	// Capability returns the CUDA compute capability of a GPU, such as "8.6"; empty when it is
 	// unknown.
 	Capability func(device int) string

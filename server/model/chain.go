@@ -9,9 +9,7 @@ import (
 	"triton/server/backend"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/scheduler/sequence"
-	implicit "triton/server/scheduler/state"
 )
 
 // startChain makes the runner chain of a version that has a backend model, and starts the
@@ -91,7 +89,7 @@ func (b *Builder) newScheduler(v *LoadedVersion, n int) (scheduler.Source, []*sc
 		o.HoldUntil = b.opts.Holds.Requests
 	}
 	if d != nil && v.config.GetMaxBatchSize() > 0 {
-		p := dynamic.New(v.config)
+		p := scheduler.NewDynamicBatching(v.config)
 		if v.strategy != nil {
 			p.SetStrategy(v.strategy)
 		}
@@ -111,20 +109,17 @@ func (b *Builder) newSequenceScheduler(v *LoadedVersion, n int) (scheduler.Sourc
 		Config: v.config, Slots: n, Stats: v.stats, Log: v.log, Pool: v.pool, Gate: v.schedulerGate(),
 		HoldSlots: b.opts.Holds.Requests, HoldBacklog: b.opts.Holds.Backlog,
 	}
-	states, err := implicit.New(implicit.Options{Config: v.config, Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log})
-	if err != nil {
+	var err error
+	if o.States, err = sequence.NewImplicitStates(sequence.StateOptions{Config: v.config, Dir: filepath.Dir(v.dir), Pool: v.pool, Log: v.log}); err != nil {
 		return nil, nil, err
-	}
-	if states != nil {
-		o.States = states
 	}
 	if sequence.HasQueueDelay(v.config) {
 		o.Alarm = b.opts.NewAlarm
 	}
 	q, slots, err := sequence.New(o)
 	if err != nil {
-		if states != nil {
-			states.Close()
+		if o.States != nil {
+			o.States.Close()
 		}
 		return nil, nil, err
 	}

@@ -8,8 +8,6 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/extension"
 	"triton/server/scheduler"
-	"triton/server/scheduler/adaptive"
-	"triton/server/scheduler/dynamic"
 )
 
 // extensions reads the parameters of features that Triton does not have.
@@ -23,7 +21,7 @@ func extensions(c *modelconfig.Config) (extension.Settings, error) {
 func (v *LoadedVersion) setObservers(p scheduler.Policy, q *scheduler.Queue, instances int) {
 	var all scheduler.Observers
 	if d := v.extensions.Delay; d != nil {
-		all = append(all, v.adapt(d, p.(*dynamic.Policy)))
+		all = append(all, v.adapt(d, p.(*scheduler.DynamicBatching)))
 	}
 	if v.extensions.Admission {
 		v.queue, v.estimate = q, newFinishEstimate(instances, largestBatch(v.config))
@@ -35,11 +33,11 @@ func (v *LoadedVersion) setObservers(p scheduler.Policy, q *scheduler.Queue, ins
 }
 
 // adapt returns the observer that adapts the queue delay.
-func (v *LoadedVersion) adapt(d *extension.Delay, p *dynamic.Policy) scheduler.Observer {
+func (v *LoadedVersion) adapt(d *extension.Delay, p *scheduler.DynamicBatching) scheduler.Observer {
 	start := v.config.GetDynamicBatching().GetMaxQueueDelayMicroseconds()
-	return adaptive.New(adaptive.Options{
-		Goal:  adaptive.Goal{Target: d.Target, Limit: d.Limit},
-		Start: time.Duration(min(start, uint64(d.Limit.Microseconds()))) * time.Microsecond,
+	return scheduler.NewDelayController(scheduler.DelayOptions{
+		DelayGoal: scheduler.DelayGoal{Target: d.Target, Limit: d.Limit},
+		Start:     time.Duration(min(start, uint64(d.Limit.Microseconds()))) * time.Microsecond,
 		Set: func(d time.Duration) {
 			p.SetDelay(d)
 			v.stats.SetQueueDelay(d)

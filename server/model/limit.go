@@ -5,7 +5,6 @@ import (
 
 	"triton/pkg/log"
 	"triton/server/backend"
-	"triton/server/ratelimit"
 	"triton/server/scheduler"
 )
 
@@ -15,7 +14,7 @@ func (b *Builder) addToLimiter(v *LoadedVersion, placements []backend.Placement)
 	if b.opts.Limiter == nil {
 		return nil
 	}
-	all := make([]ratelimit.Instance, len(placements))
+	all := make([]scheduler.LimitedInstance, len(placements))
 	for i, at := range placements {
 		all[i] = limited(at)
 	}
@@ -25,11 +24,11 @@ func (b *Builder) addToLimiter(v *LoadedVersion, placements []backend.Placement)
 }
 
 // limited describes an instance to the rate limiter.
-func limited(at backend.Placement) ratelimit.Instance {
+func limited(at backend.Placement) scheduler.LimitedInstance {
 	limit := at.Group.GetRateLimiter()
-	in := ratelimit.Instance{Device: at.Device, Priority: limit.GetPriority()}
+	in := scheduler.LimitedInstance{Device: at.Device, Priority: limit.GetPriority()}
 	for _, n := range limit.GetResources() {
-		in.Needs = append(in.Needs, ratelimit.Need{Name: n.GetName(), Count: uint64(n.GetCount()), Global: n.GetGlobal()})
+		in.Needs = append(in.Needs, scheduler.ResourceNeed{Name: n.GetName(), Count: uint64(n.GetCount()), Global: n.GetGlobal()})
 	}
 	return in
 }

@@ -12,7 +12,6 @@ import (
 	"triton/server/backend/plugin"
 	"triton/server/infer"
 	"triton/server/instance"
-	"triton/server/ratelimit"
 	"triton/server/scheduler"
 	"triton/server/scheduler/sequence"
 )
@@ -31,9 +30,9 @@ type running struct {
 	observer scheduler.Observer
 	estimate *finishEstimate
 	queue    aheadCounter
-	gate     *ratelimit.Gate  // nil without a rate limiter
-	samples  *warmUpPlan      // requests that new instances run first; nil: none
-	strategy *plugin.Strategy // custom batching functions; nil: none
+	gate     *scheduler.RateGate // nil without a rate limiter
+	samples  *warmUpPlan         // requests that new instances run first; nil: none
+	strategy *plugin.Strategy    // custom batching functions; nil: none
 	// sequences is the scheduler of a model with sequence batching, else nil.
 	sequences *sequence.Source
 	// warmUpTime is that of the instance that took longest.

@@ -19,8 +19,8 @@ type turns struct {
 // class holds the callers of one priority class.
 type class struct {
 	flows map[*infer.Caller]*flow
-	ready flows // that have requests, by turn
-	most  users // the same, by how much of the queue they use
+	ready indexedHeap[*flow, byStart] // that have requests, by turn
+	most  indexedHeap[*flow, byUse]   // the same, by how much of the queue they use
 	// now is the virtual time: the start of the last request that had its turn. last is the
 	// latest finish.
 	now, last uint64
@@ -35,7 +35,7 @@ type flow struct {
 	// start is the virtual time at which the first request is due, and finish that at which the
 	// last one that had its turn has used its share.
 	start, finish uint64
-	index, rank   int // in the heaps ready and most of the class
+	turn, rank    int // in the heaps ready and most of the class
 	delay         standing
 }
 
@@ -136,10 +136,10 @@ func (t *turns) left(c *class, f *flow, r *infer.Request) {
 	c.n--
 	switch {
 	case f.waiting.Len() > 0:
-		heap.Fix(&c.ready, f.index)
+		heap.Fix(&c.ready, f.turn)
 		heap.Fix(&c.most, f.rank)
 	default:
-		heap.Remove(&c.ready, f.index)
+		heap.Remove(&c.ready, f.turn)
 		heap.Remove(&c.most, f.rank)
 		f.delay.empty()
 	}
@@ -190,67 +190,25 @@ func later(a, b uint64) uint64 {
 	return b
 }
 
-// flows is a heap by start; callers that may start at the same time take turns in the order in
+// byStart orders flows by start; callers that may start at the same time take turns in the order in
 // which their requests came.
-type flows []*flow
+type byStart struct{}
 
-func (h flows) Len() int { return len(h) }
-
-func (h flows) Less(i, j int) bool {
-	a, b := h[i], h[j]
+func (byStart) before(a, b *flow) bool {
 	if a.start != b.start {
 		return int64(a.start-b.start) < 0 //nolint:gosec // the times wrap around
 	}
 	return a.waiting.Front().Position.Arrival < b.waiting.Front().Position.Arrival
 }
 
-func (h flows) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
+func (byStart) index(f *flow) *int { return &f.turn }
 
-// Push implements heap.Interface.
-func (h *flows) Push(f any) {
-	f.(*flow).index = len(*h)
-	*h = append(*h, f.(*flow))
-}
-
-// Pop implements heap.Interface.
-func (h *flows) Pop() any {
-	last := len(*h) - 1
-	f := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return f
-}
-
-// users is a heap by the number of requests for their weight, the most first. Of a full queue the
+// byUse orders flows by the number of requests for their weight, the most first. Of a full queue the
 // largest user is needed for each arrival, under the lock of the queue.
-type users []*flow
+type byUse struct{}
 
-func (h users) Len() int { return len(h) }
-
-func (h users) Less(i, j int) bool {
-	a, b := h[i], h[j]
+func (byUse) before(a, b *flow) bool {
 	return uint64(a.waiting.Len())*b.weight > uint64(b.waiting.Len())*a.weight //nolint:gosec // lengths
 }
 
-func (h users) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].rank, h[j].rank = i, j
-}
-
-// Push implements heap.Interface.
-func (h *users) Push(f any) {
-	f.(*flow).rank = len(*h)
-	*h = append(*h, f.(*flow))
-}
-
-// Pop implements heap.Interface.
-func (h *users) Pop() any {
-	last := len(*h) - 1
-	f := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return f
-}
+func (byUse) index(f *flow) *int { return &f.rank }

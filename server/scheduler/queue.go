@@ -1,9 +1,10 @@
 // Package scheduler keeps the requests that wait for a model version and forms batches
 // for free instances. A PriorityQueue decides the order of service, rejections and
-// timeouts; its Policy decides when a batch is due: NoBatching, or the dynamic batcher in
-// package dynamic. PriorityQueue and Policy have no lock and no clock, so that a
-// simulation makes the same decisions as a server; the Queue has both. Package instance
-// runs the batches.
+// timeouts; its Policy decides when a batch is due: NoBatching or DynamicBatching, whose
+// delay a DelayController may adapt. PriorityQueue and Policy have no lock and no clock, so
+// that a simulation makes the same decisions as a server; the Queue has both. The
+// RateLimiter grants the instances of all models the resources that they share. Package
+// instance runs the batches.
 //
 // The scheduler has no goroutine. The instances pull: each has a Slot, the right to run
 // one batch at a time. A slot belongs to the queue while it is idle, to the instance's

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server"
-	"triton/server/ratelimit"
+	"triton/server/scheduler"
 )
 
 func TestCacheFlags(t *testing.T) {
@@ -42,7 +42,7 @@ func TestCacheFlags(t *testing.T) {
 func TestRates(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, server.RateLimiter{}, parse(t, "--rate-limit=off", "").RateLimiter)
-	require.Equal(t, server.RateLimiter{Enabled: true, Resources: []ratelimit.Resource{
-		{Name: "R1", Count: 10, Device: ratelimit.AllDevices}, {Name: "R2", Count: 5, Device: 1}, {Name: "", Count: math.MaxUint64, Device: -3},
+	require.Equal(t, server.RateLimiter{Enabled: true, Resources: []scheduler.Resource{
+		{Name: "R1", Count: 10, Device: scheduler.AllDevices}, {Name: "R2", Count: 5, Device: 1}, {Name: "", Count: math.MaxUint64, Device: -3},
 	}}, parse(t, "--rate-limit=EXECUTION_COUNT --rate-limit-resource R1:10 --rate-limit-resource=R2:5:1 --rate-limit-resource=:-1:-3", "").RateLimiter)
 }

@@ -12,10 +12,10 @@ import (
 	"triton/pkg/log"
 	"triton/server"
 	"triton/server/grpcapi"
-	"triton/server/ratelimit"
 	"triton/server/readiness"
 	"triton/server/repository"
 	"triton/server/restricted"
+	"triton/server/scheduler"
 )
 
 // ignoredInt is an integer whose value has no effect.
@@ -188,14 +188,14 @@ func (o *options) addRateResource(v string) error {
 		return tritonErrorf("--rate-limit-resource option format is '<resource_name>:<count>:<device>' or '<resource_name>:<count>'. Got %s", v)
 	}
 	count, err := parseInt(parts[1])
-	device := int64(ratelimit.AllDevices)
+	device := int64(scheduler.AllDevices)
 	if err == nil && len(parts) == 3 {
 		device, err = parseInt(parts[2])
 	}
 	if err != nil {
 		return err
 	}
-	o.RateLimiter.Resources = append(o.RateLimiter.Resources, ratelimit.Resource{Name: parts[0], Count: uint64(count), Device: int(device)})
+	o.RateLimiter.Resources = append(o.RateLimiter.Resources, scheduler.Resource{Name: parts[0], Count: uint64(count), Device: int(device)})
 	return nil
 }
 

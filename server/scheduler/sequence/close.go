@@ -60,8 +60,8 @@ func (s *Source) Free() {
 		inst.freeZeros()
 	}
 	s.controls.free()
-	if s.stateStore != nil {
-		s.stateStore.Close()
+	if s.implicit != nil {
+		s.implicit.Close()
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/server/infer"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
 
@@ -15,7 +14,7 @@ type direct struct {
 	delay       int64   // ns
 	share       float64 // the delay ends when this share of the rows have a request
 	rows        float64
-	equalInputs dynamic.EqualInputs
+	equalInputs scheduler.EqualInputs
 }
 
 func newDirect(cfg *inferencepb.ModelConfig) *direct {
@@ -24,7 +23,7 @@ func newDirect(cfg *inferencepb.ModelConfig) *direct {
 		delay:       scheduler.Micros(d.GetMaxQueueDelayMicroseconds()),
 		share:       float64(d.GetMinimumSlotUtilization()),
 		rows:        float64(max(cfg.GetMaxBatchSize(), 1)),
-		equalInputs: dynamic.NewEqualInputs(cfg),
+		equalInputs: scheduler.NewEqualInputs(cfg),
 	}
 }
 
@@ -48,7 +47,7 @@ func (l *slot) next() *infer.Request {
 // states a request waits until the backend is done with the previous one. A backend of a
 // decoupled model may be done long after its call.
 func (*direct) runnable(s *Source, l *slot) *infer.Request {
-	if s.stateStore != nil && l.running > 0 {
+	if s.implicit != nil && l.running > 0 {
 		return nil
 	}
 	return l.next()

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/inferencepb"
-	"triton/server/scheduler/state"
+	"triton/server/scheduler/sequence"
 )
 
 // stateful gives a model one state.
@@ -15,7 +15,7 @@ func stateful(s *harness) {
 	s.cfg.GetSequenceBatching().State = []*inferencepb.ModelSequenceBatching_State{
 		{InputName: "OLD", OutputName: "NEW", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{1}},
 	}
-	memory, err := state.New(state.Options{Config: s.cfg, Pool: s.pool, Log: s.opts.Log})
+	memory, err := sequence.NewImplicitStates(sequence.StateOptions{Config: s.cfg, Pool: s.pool, Log: s.opts.Log})
 	require.NoError(s.t, err)
 	s.opts.States = memory
 }

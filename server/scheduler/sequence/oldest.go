@@ -4,14 +4,13 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/server/infer"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 )
 
 // oldest is the strategy that forms batches as the dynamic batcher does, from a queue of
 // each instance. The queue has at most one request of each sequence; the next one enters
 // it when the backend is done with that one.
 type oldest struct {
-	policy *dynamic.Policy
+	policy *scheduler.DynamicBatching
 	// ordered sends responses in the order in which requests were taken into batches. It
 	// is set only for decoupled models, whose backends answer after their call, and never
 	// for iterative sequences, whose requests are taken into several batches.
@@ -21,7 +20,7 @@ type oldest struct {
 func newOldest(cfg *inferencepb.ModelConfig) *oldest {
 	o := cfg.GetSequenceBatching().GetOldest()
 	ordered := o.GetPreserveOrdering() && cfg.GetModelTransactionPolicy().GetDecoupled() && !cfg.GetSequenceBatching().GetIterativeSequence()
-	return &oldest{ordered: ordered, policy: dynamic.New(&inferencepb.ModelConfig{
+	return &oldest{ordered: ordered, policy: scheduler.NewDynamicBatching(&inferencepb.ModelConfig{
 		MaxBatchSize: cfg.GetMaxBatchSize(), Input: cfg.GetInput(),
 		SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{
 			PreferredBatchSize: o.GetPreferredBatchSize(), MaxQueueDelayMicroseconds: o.GetMaxQueueDelayMicroseconds(),

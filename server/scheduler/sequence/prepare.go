@@ -45,7 +45,7 @@ func (s *Source) prepare(inst *instance) {
 // addStates adds the states of a sequence to one of its requests. They are new for the first
 // request that runs, and for every later request with START.
 func (s *Source) addStates(inst *instance, seq *sequence, r *infer.Request) {
-	if s.stateStore == nil {
+	if s.implicit == nil {
 		return
 	}
 	if seq.states == nil || r.SequenceStart {
@@ -53,8 +53,7 @@ func (s *Source) addStates(inst *instance, seq *sequence, r *infer.Request) {
 			seq.states.Close()
 		}
 		var err error
-		if seq.states, err = s.stateStore.NewStates(inst.instanceSlot.Index); err != nil {
-			seq.states = nil
+		if seq.states, err = s.implicit.NewStates(); err != nil {
 			s.log.Error(fmt.Sprintf("Failed to initialize sequence state: %s", err))
 			return
 		}
@@ -65,11 +64,11 @@ func (s *Source) addStates(inst *instance, seq *sequence, r *infer.Request) {
 // compatible reports whether two requests can share a batch as far as their states are
 // concerned.
 func (s *Source) compatible(a, b *infer.Request) bool {
-	return s.stateStore == nil || s.stateStore.Compatible(statesOf(a), statesOf(b))
+	return s.implicit == nil || s.implicit.Compatible(statesOf(a), statesOf(b))
 }
 
 // statesOf returns the states that a waiting request will get; nil for new ones.
-func statesOf(r *infer.Request) States {
+func statesOf(r *infer.Request) *States {
 	if r.SequenceStart {
 		return nil
 	}

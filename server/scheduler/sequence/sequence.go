@@ -1,6 +1,6 @@
 // Package sequence is the sequence batcher, the scheduler of models that keep state
 // between requests: it keeps the requests of one sequence on one instance and in order,
-// and adds the control inputs. A strategy decides which sequences share a batch: direct,
+// and adds the control inputs and the implicit states. A strategy decides which sequences share a batch: direct,
 // where each sequence has a row of its own, or oldest, where those that waited longest go
 // first.
 package sequence
@@ -60,7 +60,7 @@ type sequence struct {
 
 	refs   int // one for the slot or the backlog, one for each running request
 	corrid *tensor.Buffer
-	states States // used by the holder of the instance slot; nil before the first request runs
+	states *States // used by the holder of the instance slot; nil before the first request runs
 }
 
 // newSequence returns a sequence that is not known yet. The memory for its ID, corrid,

@@ -18,19 +18,19 @@ import (
 // There is one lock and no goroutine: instances pull, as from a [scheduler.Queue], and
 // one timer ends idle sequences and those that waited too long.
 type Source struct {
-	model      string
-	stats      *stats.Model
-	log        *slog.Logger
-	pool       *tensor.Pool
-	stateStore StateStore
-	gate       scheduler.Gate
-	iterative  bool
-	idleAfter  int64 // ns
-	slots      int   // sequence slots of each instance
-	controls   *controls
-	strategy   strategy
-	newAlarm   func() scheduler.Alarm
-	timer      scheduler.Timer
+	model     string
+	stats     *stats.Model
+	log       *slog.Logger
+	pool      *tensor.Pool
+	implicit  *ImplicitStates
+	gate      scheduler.Gate
+	iterative bool
+	idleAfter int64 // ns
+	slots     int   // sequence slots of each instance
+	controls  *controls
+	strategy  strategy
+	newAlarm  func() scheduler.Alarm
+	timer     scheduler.Timer
 
 	mu state
 }
@@ -67,8 +67,8 @@ type Options struct {
 	Stats  *stats.Model
 	Log    *slog.Logger
 	Pool   *tensor.Pool
-	// States makes implicit states; nil: the model has none.
-	States StateStore
+	// States are the implicit states of the model; nil: it has none.
+	States *ImplicitStates
 	// Alarm makes the alarm of an instance whose batch waits for more requests; nil:
 	// NewAlarm.
 	Alarm func() scheduler.Alarm
@@ -94,7 +94,7 @@ func New(o Options) (*Source, []*scheduler.Slot, error) {
 		return nil, nil, err
 	}
 	s := &Source{
-		model: o.Config.GetName(), stats: o.Stats, log: o.Log, pool: o.Pool, stateStore: o.States, gate: o.Gate,
+		model: o.Config.GetName(), stats: o.Stats, log: o.Log, pool: o.Pool, implicit: o.States, gate: o.Gate,
 		iterative: c.GetIterativeSequence(),
 		idleAfter: scheduler.Micros(max(c.GetMaxSequenceIdleMicroseconds(), 1)),
 		controls:  controls,

@@ -22,7 +22,6 @@ import (
 	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler/sequence"
-	"triton/server/scheduler/state"
 	"triton/server/stats"
 )
 
@@ -127,7 +126,7 @@ func storm(t *testing.T, cfg *inferencepb.ModelConfig, e *rough) {
 		cfg.GetSequenceBatching().State = []*inferencepb.ModelSequenceBatching_State{
 			{InputName: "IN STATE", OutputName: "OUT", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{-1}},
 		}
-		memory, err := state.New(state.Options{Config: cfg, Pool: pool, Log: log})
+		memory, err := sequence.NewImplicitStates(sequence.StateOptions{Config: cfg, Pool: pool, Log: log})
 		require.NoError(t, err)
 		o.States, e.pool = memory, pool
 	}

@@ -17,7 +17,6 @@ import (
 	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/scheduler/simulate"
 	"triton/server/stats"
 )
@@ -77,7 +76,7 @@ func BenchmarkOfBest(b *testing.B) {
 func live(b *testing.B, trace []simulate.Arrival, e *timed) ([]simulate.Arrival, []time.Duration) {
 	cfg := batching(synthMax, &inferencepb.ModelDynamicBatching{})
 	counters := stats.NewModel("m", "1", synthMax)
-	source, slots := scheduler.NewQueue(scheduler.Options{Policy: dynamic.New(cfg), Slots: 1, Stats: counters})
+	source, slots := scheduler.NewQueue(scheduler.Options{Policy: scheduler.NewDynamicBatching(cfg), Slots: 1, Stats: counters})
 	g := instance.New(instance.Options{
 		Name: "m", Version: "1", Config: cfg, Model: &backendtest.Model{Run: e.execute}, Placements: make([]backend.Placement, 1),
 		Source: source, Slots: slots, Stats: counters, Log: slog.New(slog.DiscardHandler),

@@ -13,7 +13,6 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/server/infer"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
 
@@ -152,7 +151,7 @@ func (m *Model) policy() scheduler.Policy {
 	case m.Policy != nil:
 		return m.Policy
 	case m.Config.GetDynamicBatching() != nil && m.Config.GetMaxBatchSize() > 0:
-		return dynamic.New(m.Config)
+		return scheduler.NewDynamicBatching(m.Config)
 	}
 	return scheduler.NoBatching{}
 }

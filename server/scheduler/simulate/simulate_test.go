@@ -23,7 +23,6 @@ import (
 	"triton/server/infer/infertest"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/scheduler/simulate"
 	"triton/server/stats"
 )
@@ -91,7 +90,7 @@ func scenario(r *rand.Rand) (simulate.Model, []simulate.Arrival) {
 func serve(t *testing.T, m simulate.Model, trace []simulate.Arrival) (result *simulate.Result, closes map[stats.CloseReason]uint64) {
 	var policy scheduler.Policy = scheduler.NoBatching{}
 	if m.Config.GetDynamicBatching() != nil {
-		policy = dynamic.New(m.Config)
+		policy = scheduler.NewDynamicBatching(m.Config)
 	}
 	e := &backendtest.Model{Begin: time.Now(), Time: m.Cost}
 	counters := stats.NewModel("m", "1", int(m.Config.GetMaxBatchSize()))

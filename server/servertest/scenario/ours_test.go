@@ -18,7 +18,6 @@ import (
 	"triton/server/backend"
 	"triton/server/cache"
 	"triton/server/model"
-	"triton/server/ratelimit"
 	"triton/server/repository"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -117,19 +116,19 @@ func options(t *testing.T, s *Suite, c *Scenario, recording *recorder, pool *ten
 		},
 		Paths: []string{dir}, LoadThreads: 1, StrictReadiness: true, ID: "triton", Version: "1",
 	}
-	var resources []ratelimit.Resource
+	var resources []scheduler.Resource
 	for flag := range strings.FieldsSeq(s.Needs["flags"]) {
 		switch name, value, _ := strings.Cut(flag, "="); name {
 		case "--cache-config":
 			o.Cache = cache.NewLocal(1<<20, pool)
 		case "--rate-limit":
-			o.Limiter = ratelimit.New(nil)
+			o.Limiter = scheduler.NewRateLimiter(nil)
 		case "--rate-limit-resource":
 			key, count, _ := strings.Cut(value, ":")
 			n, err := strconv.ParseUint(count, 10, 64)
 			require.NoError(t, err)
-			resources = append(resources, ratelimit.Resource{Name: key, Count: n, Device: ratelimit.AllDevices})
-			o.Limiter = ratelimit.New(resources)
+			resources = append(resources, scheduler.Resource{Name: key, Count: n, Device: scheduler.AllDevices})
+			o.Limiter = scheduler.NewRateLimiter(resources)
 		default:
 			t.Errorf("%s.txt: flag %s is not known", s.Name, flag)
 		}

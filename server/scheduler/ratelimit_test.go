@@ -1,25 +1,24 @@
-package ratelimit_test
+package scheduler_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"triton/pkg/status"
-	"triton/server/ratelimit"
+	"triton/server/scheduler"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func one(priority uint32, needs ...ratelimit.Need) []ratelimit.Instance {
-	return []ratelimit.Instance{{Needs: needs, Priority: priority}}
+func one(priority uint32, needs ...scheduler.ResourceNeed) []scheduler.LimitedInstance {
+	return []scheduler.LimitedInstance{{Needs: needs, Priority: priority}}
 }
 
-func need(name string, n uint64) ratelimit.Need { return ratelimit.Need{Name: name, Count: n} }
+func need(name string, n uint64) scheduler.ResourceNeed {
+	return scheduler.ResourceNeed{Name: name, Count: n}
+}
 
-func shared(name string, n uint64) ratelimit.Need {
-	return ratelimit.Need{Name: name, Count: n, Global: true}
+func shared(name string, n uint64) scheduler.ResourceNeed {
+	return scheduler.ResourceNeed{Name: name, Count: n, Global: true}
 }
 
 // TestAdd has the answers of NVIDIA's server to the same models and flags.
@@ -32,45 +31,45 @@ func TestAdd(t *testing.T) {
 	twofold := func(name string) string {
 		return `Resource "` + name + `" is present as both global and device-specific resource in the model configuration.`
 	}
-	type given = []ratelimit.Resource
-	all := ratelimit.AllDevices
+	type given = []scheduler.Resource
+	all := scheduler.AllDevices
 	m1, m2, m3 := one(1, need("R1", 4)), one(2, need("R1", 2), shared("R2", 2)), one(1, need("R2", 1))
 	for name, test := range map[string]struct {
 		given  given
-		models [][]ratelimit.Instance
+		models [][]scheduler.LimitedInstance
 		errs   []string // of each; empty: it loads
 	}{
-		"what the loaded ones need":   {nil, [][]ratelimit.Instance{m1, m2, m3}, []string{"", "", twofold("R2")}},
-		"both scopes in one instance": {nil, [][]ratelimit.Instance{one(1, need("R8", 4), shared("R8", 2))}, []string{twofold("R8")}},
-		"both scopes in one model": {nil, [][]ratelimit.Instance{{
-			{Needs: []ratelimit.Need{need("R8", 4)}}, {Device: 1, Needs: []ratelimit.Need{shared("R8", 4)}},
+		"what the loaded ones need":   {nil, [][]scheduler.LimitedInstance{m1, m2, m3}, []string{"", "", twofold("R2")}},
+		"both scopes in one instance": {nil, [][]scheduler.LimitedInstance{one(1, need("R8", 4), shared("R8", 2))}, []string{twofold("R8")}},
+		"both scopes in one model": {nil, [][]scheduler.LimitedInstance{{
+			{Needs: []scheduler.ResourceNeed{need("R8", 4)}}, {Device: 1, Needs: []scheduler.ResourceNeed{shared("R8", 4)}},
 		}}, []string{twofold("R8")}},
 		"too little": {
 			given{{"R1", 3, all}, {"R2", 2, all}},
-			[][]ratelimit.Instance{m1, m2, m3},
+			[][]scheduler.LimitedInstance{m1, m2, m3},
 			[]string{limited("R1", "3", "4"), "", twofold("R2")},
 		},
 		"not given": {
 			given{{"R1", 3, all}},
-			[][]ratelimit.Instance{one(1, need("R9", 4), need("R9", 2)), one(1, need("r1", 4)), one(1, need("R7", 0))},
+			[][]scheduler.LimitedInstance{one(1, need("R9", 4), need("R9", 2)), one(1, need("r1", 4)), one(1, need("R7", 0))},
 			[]string{limited("R9", "0", "2"), limited("r1", "0", "4"), ""},
 		},
-		"for another device": {given{{"R1", 10, 10}}, [][]ratelimit.Instance{m1, m2}, []string{limited("R1", "0", "4"), limited("R2", "0", "2")}},
+		"for another device": {given{{"R1", 10, 10}}, [][]scheduler.LimitedInstance{m1, m2}, []string{limited("R1", "0", "4"), limited("R2", "0", "2")}},
 		"the larger counts": {
 			given{{"R1", 3, all}, {"R1", 6, 0}, {"R2", 1, 7}},
-			[][]ratelimit.Instance{m1, m2, m3},
+			[][]scheduler.LimitedInstance{m1, m2, m3},
 			[]string{"", limited("R2", "1", "2"), limited("R2", "0", "1")},
 		},
 		"by device": {
 			given{{"R1", 1, all}, {"R1", 6, 1}},
-			[][]ratelimit.Instance{{{Device: 1, Needs: []ratelimit.Need{need("R1", 6)}}}, m1},
+			[][]scheduler.LimitedInstance{{{Device: 1, Needs: []scheduler.ResourceNeed{need("R1", 6)}}}, m1},
 			[]string{"", limited("R1", "1", "4")},
 		},
-		"a name that is empty": {nil, [][]ratelimit.Instance{one(1, need("", 2))}, []string{""}},
+		"a name that is empty": {nil, [][]scheduler.LimitedInstance{one(1, need("", 2))}, []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := ratelimit.New(test.given)
+			l := scheduler.NewRateLimiter(test.given)
 			for i, m := range test.models {
 				_, err := l.Add(m)
 				if test.errs[i] == "" {
@@ -86,7 +85,7 @@ func TestAdd(t *testing.T) {
 
 func TestString(t *testing.T) {
 	t.Parallel()
-	l := ratelimit.New([]ratelimit.Resource{{"R1", 5, ratelimit.AllDevices}, {"R2", 2, ratelimit.AllDevices}, {"R1", 3, 0}})
+	l := scheduler.NewRateLimiter([]scheduler.Resource{{"R1", 5, scheduler.AllDevices}, {"R2", 2, scheduler.AllDevices}, {"R1", 3, 0}})
 	require.Equal(t, "\nMax Resource Map===>\n", l.String())
 	_, err := l.Add(one(2, need("R1", 2), shared("R2", 2)))
 	require.NoError(t, err)
@@ -95,7 +94,7 @@ func TestString(t *testing.T) {
 
 func TestWhatDidNotLoadNeedsNothing(t *testing.T) {
 	t.Parallel()
-	l := ratelimit.New(nil)
+	l := scheduler.NewRateLimiter(nil)
 	_, err := l.Add(one(1, need("R", 4), shared("S", 1), need("S", 1)))
 	require.Error(t, err)
 	g, err := l.Add(one(1, shared("R", 1)))

@@ -1,4 +1,4 @@
-package ratelimit
+package scheduler
 
 import (
 	"container/heap"
@@ -6,22 +6,20 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"triton/server/scheduler"
 )
 
-// Gate implements scheduler.Gate for one model version. Only one goroutine at a time may
+// RateGate implements Gate for one model version. Only one goroutine at a time may
 // use a slot.
-type Gate struct {
-	limiter *Limiter
-	slots   atomic.Pointer[[]*slot] // by index, nil where none is; replaced under the limiter's lock
+type RateGate struct {
+	limiter *RateLimiter
+	slots   atomic.Pointer[[]*gateSlot] // by index, nil where none is; replaced under the limiter's lock
 	abort   sync.Once
 	aborted chan struct{}
 }
 
-var _ scheduler.Gate = (*Gate)(nil)
+var _ Gate = (*RateGate)(nil)
 
-// slot is the instance slot of one instance.
+// gateSlot is the instance slot of one instance.
 //
 //	from     event                                            to
 //	idle     Acquire                                          staged
@@ -29,36 +27,49 @@ var _ scheduler.Gate = (*Gate)(nil)
 //	staged   Abort, or the end of the context                 idle
 //	running  Release                                          idle
 //	running  Acquire                                          staged
-type slot struct {
-	demands  []demand
+type gateSlot struct {
+	demands  []resourceDemand
 	priority uint64
 	runs     atomic.Uint64
 	granted  chan struct{} // receives when the slot may run
 
 	// The limiter's lock guards these.
 	running bool
-	index   int    // in staged; -1 when not in it
+	place   int    // in staged; -1 when not in it
 	weight  uint64 // when it was staged
 	arrival uint64 // of slots with the same weight
 }
 
+// byWeight orders slots by their weights, the lowest first; with the same weight the one that has
+// waited longest.
+type byWeight struct{}
+
+func (byWeight) before(a, b *gateSlot) bool {
+	if a.weight != b.weight {
+		return a.weight < b.weight
+	}
+	return a.arrival < b.arrival
+}
+
+func (byWeight) index(s *gateSlot) *int { return &s.place }
+
 // conflicts reports whether k is global and the slot needs a resource of that name on a
 // device, or the other way round.
-func (s *slot) conflicts(k key) bool {
-	return slices.ContainsFunc(s.demands, func(d demand) bool {
-		return d.name == k.name && (d.device == global) != (k.device == global)
+func (s *gateSlot) conflicts(k poolKey) bool {
+	return slices.ContainsFunc(s.demands, func(d resourceDemand) bool {
+		return d.name == k.name && (d.device == globalPool) != (k.device == globalPool)
 	})
 }
 
 // Acquire waits for a grant. If the slot still holds one, Acquire first releases it as used.
 // It returns false after Abort.
-func (g *Gate) Acquire(i int) bool {
+func (g *RateGate) Acquire(i int) bool {
 	return g.Wait(context.Background(), i) == nil
 }
 
 // Wait is Acquire with a context. It returns the cause of ctx when ctx ends, and
 // context.Canceled after Abort.
-func (g *Gate) Wait(ctx context.Context, i int) error {
+func (g *RateGate) Wait(ctx context.Context, i int) error {
 	s := g.slot(i)
 	g.stage(s)
 	select {
@@ -79,7 +90,7 @@ func (g *Gate) Wait(ctx context.Context, i int) error {
 }
 
 // stage releases the slot's grant and adds the slot to the waiting ones.
-func (g *Gate) stage(s *slot) {
+func (g *RateGate) stage(s *gateSlot) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +109,7 @@ func (g *Gate) stage(s *slot) {
 
 // cancelWait ends the wait of a slot. If the slot was granted meanwhile, the grant is
 // released as unused.
-func (g *Gate) cancelWait(s *slot) {
+func (g *RateGate) cancelWait(s *gateSlot) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,14 +117,14 @@ func (g *Gate) cancelWait(s *slot) {
 		<-s.granted
 		s.release(false)
 	}
-	if s.index >= 0 {
-		heap.Remove(&l.staged, s.index)
+	if s.place >= 0 {
+		heap.Remove(&l.staged, s.place)
 	}
 	l.grantNext()
 }
 
 // Release releases a grant. If ran is set, the slot has run once more.
-func (g *Gate) Release(i int, ran bool) {
+func (g *RateGate) Release(i int, ran bool) {
 	s, l := g.slot(i), g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,15 +135,15 @@ func (g *Gate) Release(i int, ran bool) {
 }
 
 // Weight returns how often a slot has run, times its priority.
-func (g *Gate) Weight(i int) uint64 { return g.slot(i).currentWeight() }
+func (g *RateGate) Weight(i int) uint64 { return g.slot(i).currentWeight() }
 
-func (s *slot) currentWeight() uint64 { return s.runs.Load() * s.priority }
+func (s *gateSlot) currentWeight() uint64 { return s.runs.Load() * s.priority }
 
 // Abort ends all waits of the version's slots.
-func (g *Gate) Abort() { g.abort.Do(func() { close(g.aborted) }) }
+func (g *RateGate) Abort() { g.abort.Do(func() { close(g.aborted) }) }
 
 // Close removes the version and its resources.
-func (g *Gate) Close() {
+func (g *RateGate) Close() {
 	g.Abort()
 	l := g.limiter
 	l.mu.Lock()
@@ -140,22 +151,22 @@ func (g *Gate) Close() {
 	for s := range g.all() {
 		l.withdraw(s)
 	}
-	l.gates = slices.DeleteFunc(l.gates, func(o *Gate) bool { return o == g })
+	l.gates = slices.DeleteFunc(l.gates, func(o *RateGate) bool { return o == g })
 	l.changed()
 }
 
 // withdraw releases the grant of a slot, or ends its wait.
-func (l *Limiter) withdraw(s *slot) {
+func (l *RateLimiter) withdraw(s *gateSlot) {
 	if s.running {
 		s.release(false)
 	}
-	if s.index >= 0 {
-		heap.Remove(&l.staged, s.index)
+	if s.place >= 0 {
+		heap.Remove(&l.staged, s.place)
 	}
 }
 
 // release returns the resources of a running slot.
-func (s *slot) release(ran bool) {
+func (s *gateSlot) release(ran bool) {
 	s.running = false
 	for _, d := range s.demands {
 		d.pool.used -= d.count
@@ -166,7 +177,7 @@ func (s *slot) release(ran bool) {
 }
 
 // tryGrant takes all resources that a slot needs, or none.
-func (s *slot) tryGrant() bool {
+func (s *gateSlot) tryGrant() bool {
 	for _, d := range s.demands {
 		if d.count > d.pool.size-min(d.pool.used, d.pool.size) {
 			return false
@@ -181,7 +192,7 @@ func (s *slot) tryGrant() bool {
 }
 
 // grantNext grants slots from the front of the queue as long as their resources are free.
-func (l *Limiter) grantNext() {
+func (l *RateLimiter) grantNext() {
 	for len(l.staged) > 0 && l.staged[0].tryGrant() {
 		heap.Pop(&l.staged)
 	}

@@ -1,4 +1,4 @@
-package dynamic_test
+package scheduler_test
 
 import (
 	"fmt"
@@ -13,14 +13,13 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/infer"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
 
 // fresh decides without a memo: a new policy walks over the whole queue. Evaluate must give
 // the same decision.
 func fresh(cfg *inferencepb.ModelConfig, delay time.Duration, queue *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
-	p := dynamic.New(cfg)
+	p := scheduler.NewDynamicBatching(cfg)
 	p.SetDelay(delay)
 	last, memo := queue.Memo()
 	queue.SetMemo(nil, nil)
@@ -51,7 +50,7 @@ func decisionsOfAWholeWalk(t *testing.T, callers []*infer.Caller) {
 		cfg := randomConfig(r)
 		rules := scheduler.RulesOf(cfg)
 		rules.Fair = callers != nil
-		p, queue := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, rules)
+		p, queue := scheduler.NewDynamicBatching(cfg), scheduler.NewPriorityQueue(nil, rules)
 		delay := time.Duration(cfg.GetDynamicBatching().MaxQueueDelayMicroseconds) * time.Microsecond
 		now, waiting := int64(0), []*infer.Request(nil)
 		for step := range 200 {
@@ -146,7 +145,7 @@ func shaped(r *rand.Rand) *infer.Request {
 func TestAnArrivalConsidersOnlyItself(t *testing.T) {
 	cfg := config(1<<20, 10000)
 	cfg.Input = []*inferencepb.ModelInput{{Name: "S", Dims: []int64{2}, IsShapeTensor: true}}
-	p, queue := dynamic.New(cfg), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
+	p, queue := scheduler.NewDynamicBatching(cfg), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
 	arrive := func() {
 		q := infer.NewUnpooled()
 		in := q.AddInput()
@@ -173,7 +172,7 @@ func TestAnArrivalConsidersOnlyItself(t *testing.T) {
 func BenchmarkArrivals(b *testing.B) {
 	for _, n := range []int{8, 64, 1024} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p, queue := dynamic.New(config(int32(n), 10000)), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
+			p, queue := scheduler.NewDynamicBatching(config(int32(n), 10000)), scheduler.NewPriorityQueue(nil, scheduler.Rules{})
 			all := make([]*infer.Request, n)
 			for i := range all {
 				all[i] = queued(1, 0)

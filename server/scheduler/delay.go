@@ -1,15 +1,10 @@
-// Package adaptive finds the queue delay of a dynamic batcher: the longest delay, and so
-// the largest batches, for which the 99th percentile of latency stays below a target.
-// Step computes the next state from one window of observations; Controller collects the
-// windows from the instances.
-package adaptive
+package scheduler
 
 import (
 	"sync"
 	"time"
 
 	"triton/server/infer"
-	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -22,28 +17,30 @@ const (
 	minTargets   = 10
 )
 
-// Options configure a Controller.
-type Options struct {
-	Goal
+// DelayOptions configure a DelayController.
+type DelayOptions struct {
+	DelayGoal
 	Start time.Duration       // the first delay
 	Set   func(time.Duration) // applies a delay
 }
 
-// Controller adjusts the delay after each window of answered requests.
-type Controller struct {
-	goal Goal
+// DelayController finds the queue delay of a dynamic batcher: the longest delay, and so the largest
+// batches, for which the 99th percentile of latency stays below a target. It is an Observer that
+// adjusts the delay after each window of answered requests, as stepDelay computes it.
+type DelayController struct {
+	goal DelayGoal
 	set  func(time.Duration)
 	mu   struct {
 		sync.Mutex
-		state   State
+		state   delayState
 		started bool
 		since   int64 // when the delay was set; requests received earlier do not count
-		window  window
+		window  delayWindow
 	}
 }
 
-// window collects observations since from.
-type window struct {
+// delayWindow collects observations since from.
+type delayWindow struct {
 	from        int64
 	latencies   latencies
 	aboveTarget int // latencies above the target
@@ -51,22 +48,22 @@ type window struct {
 	notFull     int // batches that were not full
 }
 
-var _ scheduler.Observer = (*Controller)(nil)
+var _ Observer = (*DelayController)(nil)
 
-// New returns a controller and sets the first delay.
-func New(o Options) *Controller {
-	c := &Controller{goal: o.Goal, set: o.Set}
+// NewDelayController returns a controller and sets the first delay.
+func NewDelayController(o DelayOptions) *DelayController {
+	c := &DelayController{goal: o.DelayGoal, set: o.Set}
 	c.mu.state.Delay = min(o.Start, o.Limit)
 	c.set(c.mu.state.Delay)
 	return c
 }
 
-// Started implements scheduler.Observer.
-func (c *Controller) Started(int, *infer.Batch, int64) {}
+// Started implements Observer.
+func (c *DelayController) Started(int, *infer.Batch, int64) {}
 
 // Ended adds a batch to the window. It skips failed batches, and requests that arrived
 // under another delay.
-func (c *Controller) Ended(_ int, b *infer.Batch, execution scheduler.Execution) {
+func (c *DelayController) Ended(_ int, b *infer.Batch, execution Execution) {
 	if execution.Failed {
 		return
 	}
@@ -100,7 +97,7 @@ func (c *Controller) Ended(_ int, b *infer.Batch, execution scheduler.Execution)
 }
 
 // enough reports whether the window determines the percentile.
-func (w *window) enough(target time.Duration, now int64) bool {
+func (w *delayWindow) enough(target time.Duration, now int64) bool {
 	n, took := w.latencies.n, time.Duration(now-w.from)
 	switch {
 	case w.aboveTarget > max(n, manyRequests)/50:
@@ -112,10 +109,10 @@ func (w *window) enough(target time.Duration, now int64) bool {
 }
 
 // closeWindow computes the next state from the window and starts a new one.
-func (c *Controller) closeWindow(now int64) {
+func (c *DelayController) closeWindow(now int64) {
 	w, before := &c.mu.window, c.mu.state.Delay
 	took := time.Duration(max(now-w.from, 1))
-	c.mu.state = Step(c.goal, c.mu.state, Window{
+	c.mu.state = stepDelay(c.goal, c.mu.state, windowSummary{
 		P99:  w.latencies.p99(),
 		Rate: float64(w.latencies.n) / took.Seconds(),
 		Size: float64(w.latencies.n) / float64(w.batches), NotFull: float64(w.notFull) / float64(w.batches),
@@ -124,5 +121,5 @@ func (c *Controller) closeWindow(now int64) {
 		c.set(c.mu.state.Delay)
 		c.mu.since = now
 	}
-	*w = window{from: now}
+	*w = delayWindow{from: now}
 }

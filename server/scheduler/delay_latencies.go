@@ -1,4 +1,4 @@
-package adaptive
+package scheduler
 
 import (
 	"math/bits"

@@ -1,11 +1,4 @@
-// Package ratelimit shares resources among the instances of all models of a server. A
-// resource is a name with a count, without a meaning for the server. An instance that runs a
-// batch holds as much of each resource as its configuration says.
-//
-// Waiting slots are in one queue for the whole server, ordered by the number of their runs
-// times their priority. Only the first slot of the queue can get a grant: a slot with small
-// needs never overtakes one with large needs.
-package ratelimit
+package scheduler
 
 import (
 	"cmp"
@@ -30,60 +23,66 @@ type Resource struct {
 	Device int
 }
 
-// Need is how much of a resource an instance holds while it runs a batch.
-type Need struct {
+// ResourceNeed is how much of a resource an instance holds while it runs a batch.
+type ResourceNeed struct {
 	Name  string
 	Count uint64
 	// Global resources belong to the server; others to a device.
 	Global bool
 }
 
-// Instance describes an instance to the rate limiter.
-type Instance struct {
+// LimitedInstance describes an instance to the rate limiter.
+type LimitedInstance struct {
 	Device int
-	Needs  []Need // the last of several with the same name and scope counts
+	Needs  []ResourceNeed // the last of several with the same name and scope counts
 	// Priority divides an instance's share: one of priority 2 runs half as often as one
 	// of priority 1. 0 is 1.
 	Priority uint32
 }
 
-// Limiter holds the resources of one server and the slots that wait for them.
-type Limiter struct {
+// RateLimiter shares resources among the instances of all models of a server. A resource is a name
+// with a count, without a meaning for the server. An instance that runs a batch holds as much of each
+// resource as its configuration says.
+//
+// Waiting slots are in one queue for the whole server, ordered by the number of their runs times
+// their priority. Only the first slot of the queue can get a grant: a slot with small needs never
+// overtakes one with large needs.
+type RateLimiter struct {
 	configured []Resource // empty: see New
 
 	mu       sync.Mutex
-	gates    []*Gate // in the order of their creation
-	pools    map[key]*pool
-	staged   staged
+	gates    []*RateGate // in the order of their creation
+	pools    map[poolKey]*resourcePool
+	staged   indexedHeap[*gateSlot, byWeight] // that wait for a grant
 	arrivals uint64
 }
 
-// key names a pool.
-type key struct {
+// poolKey names a pool.
+type poolKey struct {
 	device int // global for a resource of the server; sorts first
 	name   string
 }
 
-const global = -1
+const globalPool = -1
 
-func (k key) compare(o key) int {
+func (k poolKey) compare(o poolKey) int {
 	return cmp.Or(cmp.Compare(k.device, o.device), cmp.Compare(k.name, o.name))
 }
 
-// pool is one resource of one device or of the server.
-type pool struct{ size, used uint64 }
+// resourcePool is one resource of one device or of the server.
+type resourcePool struct{ size, used uint64 }
 
-// demand is what a slot takes from a pool.
-type demand struct {
-	key
-	pool  *pool
+// resourceDemand is what a slot takes from a pool.
+type resourceDemand struct {
+	poolKey
+	pool  *resourcePool
 	count uint64
 }
 
-// New returns a limiter for the configured resources; no others exist. If none are
+// NewRateLimiter returns a limiter for the configured resources; no others exist. If none are
 // configured, every resource exists, with the largest count that a loaded instance needs.
-func New(configured []Resource) *Limiter {
-	return &Limiter{configured: configured, pools: map[key]*pool{}}
+func NewRateLimiter(configured []Resource) *RateLimiter {
+	return &RateLimiter{configured: configured, pools: map[poolKey]*resourcePool{}}
 }
 
 // initialRuns is the number of runs that a new instance starts with. Triton counts its
@@ -93,11 +92,11 @@ const initialRuns = 2
 
 // Add returns the gate of a model version, with a slot for each instance. The texts of the
 // errors are Triton's.
-func (l *Limiter) Add(instances []Instance) (*Gate, error) {
+func (l *RateLimiter) Add(instances []LimitedInstance) (*RateGate, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g := &Gate{limiter: l, aborted: make(chan struct{})}
-	g.slots.Store(&[]*slot{})
+	g := &RateGate{limiter: l, aborted: make(chan struct{})}
+	g.slots.Store(&[]*gateSlot{})
 	for i, in := range instances {
 		if err := g.put(i, in); err != nil {
 			return nil, err
@@ -108,36 +107,36 @@ func (l *Limiter) Add(instances []Instance) (*Gate, error) {
 	return g, nil
 }
 
-// demands returns the demands in the order in which they are checked.
-func demands(in Instance) []demand {
-	var all []demand
+// resourceDemands returns the demands in the order in which they are checked.
+func resourceDemands(in LimitedInstance) []resourceDemand {
+	var all []resourceDemand
 	for _, n := range in.Needs {
-		k := key{in.Device, n.Name}
+		k := poolKey{in.Device, n.Name}
 		if n.Global {
-			k.device = global
+			k.device = globalPool
 		}
-		if i := slices.IndexFunc(all, func(d demand) bool { return d.key == k }); i >= 0 {
+		if i := slices.IndexFunc(all, func(d resourceDemand) bool { return d.poolKey == k }); i >= 0 {
 			all[i].count = n.Count
 			continue
 		}
-		all = append(all, demand{key: k, count: n.Count})
+		all = append(all, resourceDemand{poolKey: k, count: n.Count})
 	}
-	slices.SortFunc(all, func(a, b demand) int { return a.compare(b.key) })
+	slices.SortFunc(all, func(a, b resourceDemand) int { return a.compare(b.poolKey) })
 	return all
 }
 
 // check returns an error if slot s of g needs more than is configured, or needs a resource
 // as global that g or a loaded version needs on a device, or the other way round.
-func (l *Limiter) check(g *Gate, s *slot) error {
+func (l *RateLimiter) check(g *RateGate, s *gateSlot) error {
 	for _, d := range s.demands {
-		if size := l.configuredCount(d.key); len(l.configured) > 0 && size < d.count {
+		if size := l.configuredCount(d.poolKey); len(l.configured) > 0 && size < d.count {
 			return status.New(status.InvalidArg,
 				"Resource count for \"%s\" is limited to %d which will prevent scheduling of one or more model instances, the minimum required count is %d",
 				d.name, size, d.count)
 		}
 	}
 	for _, d := range s.demands {
-		if l.conflicts(d.key, s) || g.conflicts(d.key) {
+		if l.conflicts(d.poolKey, s) || g.conflicts(d.poolKey) {
 			return status.New(status.InvalidArg,
 				"Resource \"%s\" is present as both global and device-specific resource in the model configuration.", d.name)
 		}
@@ -147,9 +146,9 @@ func (l *Limiter) check(g *Gate, s *slot) error {
 
 // conflicts reports whether a loaded instance, or slot s itself, needs the resource of k in
 // the other scope.
-func (l *Limiter) conflicts(k key, s *slot) bool {
+func (l *RateLimiter) conflicts(k poolKey, s *gateSlot) bool {
 	for other := range l.pools {
-		if other.name == k.name && (other.device == global) != (k.device == global) {
+		if other.name == k.name && (other.device == globalPool) != (k.device == globalPool) {
 			return true
 		}
 	}
@@ -157,10 +156,10 @@ func (l *Limiter) conflicts(k key, s *slot) bool {
 }
 
 // configuredCount returns how much of a resource is configured.
-func (l *Limiter) configuredCount(k key) uint64 {
+func (l *RateLimiter) configuredCount(k poolKey) uint64 {
 	n := uint64(0)
 	for _, r := range l.configured {
-		if r.Name == k.name && (k.device == global || r.Device == AllDevices || r.Device == k.device) {
+		if r.Name == k.name && (k.device == globalPool || r.Device == AllDevices || r.Device == k.device) {
 			n = max(n, r.Count)
 		}
 	}
@@ -168,12 +167,12 @@ func (l *Limiter) configuredCount(k key) uint64 {
 }
 
 // changed adapts the pools to the loaded instances, and grants what they allow.
-func (l *Limiter) changed() {
+func (l *RateLimiter) changed() {
 	l.resizePools()
 	for _, g := range l.gates {
 		for s := range g.all() {
 			for i := range s.demands {
-				s.demands[i].pool = l.pools[s.demands[i].key]
+				s.demands[i].pool = l.pools[s.demands[i].poolKey]
 			}
 		}
 	}
@@ -182,12 +181,12 @@ func (l *Limiter) changed() {
 
 // resizePools sets the size of every pool from the loaded instances, and removes unused
 // pools.
-func (l *Limiter) resizePools() {
-	sizes := map[key]uint64{}
+func (l *RateLimiter) resizePools() {
+	sizes := map[poolKey]uint64{}
 	for _, g := range l.gates {
 		for s := range g.all() {
 			for _, d := range s.demands {
-				sizes[d.key] = max(sizes[d.key], d.count)
+				sizes[d.poolKey] = max(sizes[d.poolKey], d.count)
 			}
 		}
 	}
@@ -196,7 +195,7 @@ func (l *Limiter) resizePools() {
 			n = l.configuredCount(k)
 		}
 		if l.pools[k] == nil {
-			l.pools[k] = &pool{}
+			l.pools[k] = &resourcePool{}
 		}
 		l.pools[k].size = n
 	}
@@ -208,17 +207,17 @@ func (l *Limiter) resizePools() {
 }
 
 // String lists the resources of the loaded instances in Triton's format, for a log.
-func (l *Limiter) String() string {
+func (l *RateLimiter) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("\nMax Resource Map===>\n")
-	device := global - 1 // none yet
-	for _, k := range slices.SortedFunc(maps.Keys(l.pools), key.compare) {
+	device := globalPool - 1 // none yet
+	for _, k := range slices.SortedFunc(maps.Keys(l.pools), poolKey.compare) {
 		if k.device != device {
 			device = k.device
 			name := "GLOBAL"
-			if device != global {
+			if device != globalPool {
 				name = strconv.Itoa(device)
 			}
 			fmt.Fprintf(&b, "\tDevice: %s\n", name)

@@ -1,4 +1,4 @@
-package ratelimit_test
+package scheduler_test
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/ratelimit"
+	"triton/server/scheduler"
 )
 
-func add(t *testing.T, l *ratelimit.Limiter, instances []ratelimit.Instance) *ratelimit.Gate {
+func add(t *testing.T, l *scheduler.RateLimiter, instances []scheduler.LimitedInstance) *scheduler.RateGate {
 	t.Helper()
 	g, err := l.Add(instances)
 	require.NoError(t, err)
@@ -20,7 +20,7 @@ func add(t *testing.T, l *ratelimit.Limiter, instances []ratelimit.Instance) *ra
 }
 
 // busy runs batches of a slot, one after the other, for a time and returns their number.
-func busy(g *ratelimit.Gate, slot int, batch, long time.Duration) (runs int) {
+func busy(g *scheduler.RateGate, slot int, batch, long time.Duration) (runs int) {
 	for begin := time.Now(); time.Since(begin) < long; runs++ {
 		if !g.Acquire(slot) {
 			return runs
@@ -41,21 +41,21 @@ func together(runs ...func() int) []int {
 	return counts
 }
 
-// TestShares has the timelines of two models that are never without work.
-func TestShares(t *testing.T) {
+// TestRateShares has the timelines of two models that are never without work.
+func TestRateShares(t *testing.T) {
 	t.Parallel()
-	all := ratelimit.AllDevices
+	all := scheduler.AllDevices
 	for name, test := range map[string]struct {
-		given []ratelimit.Resource
+		given []scheduler.Resource
 		want  []int // batches of 10 ms in 1.2 s
 	}{
 		"one at a time, by priority": {nil, []int{80, 40}},
-		"room for both":              {[]ratelimit.Resource{{"R1", 6, all}, {"R2", 2, all}}, []int{120, 120}},
+		"room for both":              {[]scheduler.Resource{{"R1", 6, all}, {"R2", 2, all}}, []int{120, 120}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := ratelimit.New(test.given)
+				l := scheduler.NewRateLimiter(test.given)
 				m1, m2 := add(t, l, one(1, need("R1", 4))), add(t, l, one(2, need("R1", 2), shared("R2", 2)))
 				counts := together(
 					func() int { return busy(m1, 0, 10*time.Millisecond, 1200*time.Millisecond) },
@@ -71,13 +71,13 @@ func TestShares(t *testing.T) {
 
 func TestTwoInstancesOfOneModel(t *testing.T) {
 	t.Parallel()
-	for want, given := range map[int][]ratelimit.Resource{
+	for want, given := range map[int][]scheduler.Resource{
 		50:  nil, // R1 is 4: one at a time
 		100: {{"R1", 6, 0}, {"R2", 1, 0}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			g := add(t, ratelimit.New(given), []ratelimit.Instance{
-				{Needs: []ratelimit.Need{need("R1", 4)}}, {Needs: []ratelimit.Need{need("R1", 2), need("R2", 1)}},
+			g := add(t, scheduler.NewRateLimiter(given), []scheduler.LimitedInstance{
+				{Needs: []scheduler.ResourceNeed{need("R1", 4)}}, {Needs: []scheduler.ResourceNeed{need("R1", 2), need("R2", 1)}},
 			})
 			counts := together(
 				func() int { return busy(g, 0, 10*time.Millisecond, time.Second) },
@@ -92,12 +92,12 @@ func TestTwoInstancesOfOneModel(t *testing.T) {
 func TestOnlyTheFirstOfTheQueueIsTried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := ratelimit.New([]ratelimit.Resource{{"R", 4, 0}})
+		l := scheduler.NewRateLimiter([]scheduler.Resource{{"R", 4, 0}})
 		half, whole, small := add(t, l, one(1, need("R", 2))), add(t, l, one(1, need("R", 4))), add(t, l, one(1, need("R", 1)))
 		require.True(t, half.Acquire(0))
 		var order []string
 		var wg sync.WaitGroup
-		wait := func(name string, g *ratelimit.Gate) {
+		wait := func(name string, g *scheduler.RateGate) {
 			wg.Go(func() {
 				require.True(t, g.Acquire(0))
 				order = append(order, name)
@@ -118,11 +118,11 @@ func TestOnlyTheFirstOfTheQueueIsTried(t *testing.T) {
 func TestAllThatFitStartAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := ratelimit.New(nil)
+		l := scheduler.NewRateLimiter(nil)
 		whole, one1, one2 := add(t, l, one(1, need("R", 2))), add(t, l, one(1, need("R", 1))), add(t, l, one(1, need("R", 1)))
 		require.True(t, whole.Acquire(0))
 		grants := make(chan bool, 2)
-		for _, g := range []*ratelimit.Gate{one1, one2} {
+		for _, g := range []*scheduler.RateGate{one1, one2} {
 			go func() { grants <- g.Acquire(0) }()
 		}
 		synctest.Wait()
@@ -135,7 +135,7 @@ func TestAllThatFitStartAtOnce(t *testing.T) {
 
 func TestAnUnusedGrantDoesNotCount(t *testing.T) {
 	t.Parallel()
-	g := add(t, ratelimit.New(nil), one(3, need("R", 1)))
+	g := add(t, scheduler.NewRateLimiter(nil), one(3, need("R", 1)))
 	require.True(t, g.Acquire(0))
 	g.Release(0, false)
 	g.Release(0, true) // it has none
@@ -150,16 +150,16 @@ func TestAnUnusedGrantDoesNotCount(t *testing.T) {
 func TestWaitsEnd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		end func(g *ratelimit.Gate, cancel context.CancelFunc)
+		end func(g *scheduler.RateGate, cancel context.CancelFunc)
 	}{
-		"with the context": {func(_ *ratelimit.Gate, cancel context.CancelFunc) { cancel() }},
-		"with an abort":    {func(g *ratelimit.Gate, _ context.CancelFunc) { g.Abort() }},
-		"with a close":     {func(g *ratelimit.Gate, _ context.CancelFunc) { g.Close() }},
+		"with the context": {func(_ *scheduler.RateGate, cancel context.CancelFunc) { cancel() }},
+		"with an abort":    {func(g *scheduler.RateGate, _ context.CancelFunc) { g.Abort() }},
+		"with a close":     {func(g *scheduler.RateGate, _ context.CancelFunc) { g.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := ratelimit.New([]ratelimit.Resource{{"R", 4, 0}})
+				l := scheduler.NewRateLimiter([]scheduler.Resource{{"R", 4, 0}})
 				hung, stuck, other := add(t, l, one(1, need("R", 2))), add(t, l, one(1, need("R", 4))), add(t, l, one(9, need("R", 1)))
 				require.True(t, hung.Acquire(0))
 				ctx, cancel := context.WithCancel(t.Context())
@@ -178,12 +178,12 @@ func TestWaitsEnd(t *testing.T) {
 	}
 	t.Run("after an abort", func(t *testing.T) {
 		t.Parallel()
-		g := add(t, ratelimit.New(nil), one(1, need("R", 1)))
+		g := add(t, scheduler.NewRateLimiter(nil), one(1, need("R", 1)))
 		require.True(t, g.Acquire(0))
 		g.Abort()
 		require.False(t, g.Acquire(0), "it gives up its wait")
 		require.False(t, g.Acquire(0))
-		other := add(t, ratelimit.New(nil), one(1, need("R", 1)))
+		other := add(t, scheduler.NewRateLimiter(nil), one(1, need("R", 1)))
 		require.True(t, other.Acquire(0))
 	})
 }
@@ -191,7 +191,7 @@ func TestWaitsEnd(t *testing.T) {
 func TestPoolsFollowTheLoadedInstances(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := ratelimit.New(nil)
+		l := scheduler.NewRateLimiter(nil)
 		small, other := add(t, l, one(1, need("R", 1))), add(t, l, one(1, need("R", 1)))
 		large := add(t, l, one(1, need("R", 2)))
 		require.True(t, small.Acquire(0))
@@ -209,7 +209,7 @@ func TestPoolsFollowTheLoadedInstances(t *testing.T) {
 
 func TestStress(t *testing.T) {
 	t.Parallel()
-	l := ratelimit.New(nil)
+	l := scheduler.NewRateLimiter(nil)
 	var mu sync.Mutex
 	used := 0
 	use := func(n int) {
@@ -226,7 +226,7 @@ func TestStress(t *testing.T) {
 	for n := 1; n <= 4; n++ {
 		wg.Go(func() {
 			for range 20 {
-				g, err := l.Add([]ratelimit.Instance{{Needs: []ratelimit.Need{need("R", uint64(n))}}, {Needs: []ratelimit.Need{need("R", uint64(n))}}})
+				g, err := l.Add([]scheduler.LimitedInstance{{Needs: []scheduler.ResourceNeed{need("R", uint64(n))}}, {Needs: []scheduler.ResourceNeed{need("R", uint64(n))}}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -260,7 +260,7 @@ func TestStress(t *testing.T) {
 }
 
 func BenchmarkGrant(b *testing.B) {
-	g, err := ratelimit.New(nil).Add(one(1, need("R1", 4), shared("R2", 1)))
+	g, err := scheduler.NewRateLimiter(nil).Add(one(1, need("R1", 4), shared("R2", 1)))
 	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -274,8 +274,8 @@ func BenchmarkGrant(b *testing.B) {
 func TestAPoolGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := ratelimit.New(nil)
-		g := add(t, l, []ratelimit.Instance{{Needs: []ratelimit.Need{need("R", 2)}}, {Needs: []ratelimit.Need{need("R", 2)}}})
+		l := scheduler.NewRateLimiter(nil)
+		g := add(t, l, []scheduler.LimitedInstance{{Needs: []scheduler.ResourceNeed{need("R", 2)}}, {Needs: []scheduler.ResourceNeed{need("R", 2)}}})
 		require.True(t, g.Acquire(0))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -293,7 +293,7 @@ func TestAPoolGrows(t *testing.T) {
 func TestInstancesOfAVersionComeAndGo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := ratelimit.New(nil)
+		l := scheduler.NewRateLimiter(nil)
 		g := add(t, l, one(1, need("R1", 2)))
 		require.True(t, g.Acquire(0))
 		larger := one(1, need("R1", 8))[0]
@@ -320,7 +320,7 @@ func TestInstancesOfAVersionComeAndGo(t *testing.T) {
 // Configured amounts bound an added instance as they bound those of a load.
 func TestAnAddedInstanceNeedsTooMuch(t *testing.T) {
 	t.Parallel()
-	g := add(t, ratelimit.New([]ratelimit.Resource{{"R1", 10, ratelimit.AllDevices}}), one(1, need("R1", 2)))
+	g := add(t, scheduler.NewRateLimiter([]scheduler.Resource{{"R1", 10, scheduler.AllDevices}}), one(1, need("R1", 2)))
 	require.ErrorContains(t, g.Add(1, one(1, need("R1", 32))[0]), `Resource count for "R1" is limited to 10`)
 	require.True(t, g.Acquire(0))
 }

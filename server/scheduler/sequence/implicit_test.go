@@ -1,4 +1,4 @@
-package state_test
+package sequence_test
 
 import (
 	"bytes"
@@ -17,12 +17,11 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/infer"
 	"triton/server/scheduler/sequence"
-	"triton/server/scheduler/state"
 )
 
 // testModel is one model's states and their log.
 type testModel struct {
-	*state.Model
+	*sequence.ImplicitStates
 	pool *tensor.Pool
 	log  bytes.Buffer
 }
@@ -44,7 +43,7 @@ func open(t *testing.T, config string, files map[string][]byte) (*testModel, err
 		return a
 	}}))
 	var err error
-	b.Model, err = state.New(state.Options{Config: cfg, Dir: dir, Pool: b.pool, Log: log})
+	b.ImplicitStates, err = sequence.NewImplicitStates(sequence.StateOptions{Config: cfg, Dir: dir, Pool: b.pool, Log: log})
 	if err != nil {
 		require.Zero(t, b.pool.Outstanding())
 	}
@@ -56,15 +55,15 @@ func one(batch int, fields string) string {
 	return fmt.Sprintf(`max_batch_size: %d sequence_batching { state { input_name: "IN" output_name: "OUT" %s } }`, batch, fields)
 }
 
-func begin(t *testing.T, m *state.Model) sequence.States {
+func begin(t *testing.T, m *sequence.ImplicitStates) *sequence.States {
 	t.Helper()
-	s, err := m.NewStates(0)
+	s, err := m.NewStates()
 	require.NoError(t, err)
 	return s
 }
 
 // given returns the states of a request.
-func given(s sequence.States) (r *infer.Request, shape tensor.Shape, data []byte) {
+func given(s *sequence.States) (r *infer.Request, shape tensor.Shape, data []byte) {
 	r = infer.NewRequest()
 	s.AddTo(r)
 	in := r.Input("IN")
@@ -104,7 +103,7 @@ func TestInitialValues(t *testing.T) {
 			t.Parallel()
 			b, err := open(t, c.config, map[string][]byte{"long": []byte("abcdef"), "strings": hello})
 			require.NoError(t, err)
-			s := begin(t, b.Model)
+			s := begin(t, b.ImplicitStates)
 			r, shape, data := given(s)
 			require.Equal(t, c.shape, shape)
 			require.Equal(t, c.data, data)
@@ -151,7 +150,7 @@ func TestNoStates(t *testing.T) {
 	t.Parallel()
 	b, err := open(t, `sequence_batching { }`, nil)
 	require.NoError(t, err)
-	require.Nil(t, b.Model)
+	require.Nil(t, b.ImplicitStates)
 }
 
 func TestDuplicatesAreIgnored(t *testing.T) {
@@ -163,7 +162,7 @@ func TestDuplicatesAreIgnored(t *testing.T) {
 	require.Equal(t, `level=WARN msg="Detected duplicate 'input_name' in the state configuration: 'IN.' This state configuration will be ignored."
 level=WARN msg="Detected duplicate 'output_name' in the state configuration: 'OUT'. This state configuration will be ignored."
 `, b.log.String())
-	s := begin(t, b.Model)
+	s := begin(t, b.ImplicitStates)
 	r, _, data := given(s)
 	require.Len(t, data, 1)
 	require.Len(t, r.Extras(), 1)
@@ -182,14 +181,14 @@ func TestGrowableMemory(t *testing.T) {
 	} {
 		b, err := open(t, one(0, `data_type: TYPE_INT8 `+c.fields)+` instance_group { kind: KIND_CPU }`, nil)
 		require.NoError(t, err, "the model loads")
-		_, err = b.NewStates(0)
+		_, err = b.NewStates()
 		require.EqualError(t, err, c.want)
 		b.Close()
 		require.Zero(t, b.pool.Outstanding())
 	}
 	b, err := open(t, one(0, `data_type: TYPE_INT8 use_growable_memory: true use_same_buffer_for_input_output: true`)+` instance_group { kind: KIND_GPU }`, nil)
 	require.NoError(t, err)
-	begin(t, b.Model).Close()
+	begin(t, b.ImplicitStates).Close()
 	b.Close()
 }
 
@@ -198,7 +197,7 @@ func TestUpdate(t *testing.T) {
 	t.Parallel()
 	b, err := open(t, one(1, `data_type: TYPE_INT32 dims: [ -1 ]`), nil)
 	require.NoError(t, err)
-	s, other := begin(t, b.Model), begin(t, b.Model)
+	s, other := begin(t, b.ImplicitStates), begin(t, b.ImplicitStates)
 
 	first, _, _ := given(s)
 	out := number(b.pool, 7)
@@ -253,7 +252,7 @@ func TestCompatible(t *testing.T) {
 	t.Parallel()
 	b, err := open(t, one(1, `data_type: TYPE_INT32 dims: [ -1 ]`), nil)
 	require.NoError(t, err)
-	short, long := begin(t, b.Model), begin(t, b.Model)
+	short, long := begin(t, b.ImplicitStates), begin(t, b.ImplicitStates)
 	require.NoError(t, long.Update("OUT", tensor.Int32, tensor.Shape{1, 2}, tensor.NewData(b.pool.Get(8))))
 	require.True(t, b.Compatible(nil, nil))
 	require.True(t, b.Compatible(short, nil))
@@ -273,13 +272,13 @@ func TestCompatible(t *testing.T) {
 func BenchmarkAddAndUpdate(b *testing.B) {
 	b.ReportAllocs()
 	pool := tensor.NewPool()
-	m, err := state.New(state.Options{Pool: pool, Config: &inferencepb.ModelConfig{SchedulingChoice: &inferencepb.ModelConfig_SequenceBatching{
+	m, err := sequence.NewImplicitStates(sequence.StateOptions{Pool: pool, Config: &inferencepb.ModelConfig{SchedulingChoice: &inferencepb.ModelConfig_SequenceBatching{
 		SequenceBatching: &inferencepb.ModelSequenceBatching{State: []*inferencepb.ModelSequenceBatching_State{
 			{InputName: "IN", OutputName: "OUT", DataType: inferencepb.DataType_TYPE_INT32, Dims: []int64{1}},
 		}},
 	}}})
 	require.NoError(b, err)
-	s, _ := m.NewStates(0)
+	s, _ := m.NewStates()
 	r := infer.NewRequest()
 	shape := tensor.Shape{1}
 	for b.Loop() {

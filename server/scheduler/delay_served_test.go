@@ -1,4 +1,4 @@
-package adaptive_test
+package scheduler_test
 
 import (
 	"log/slog"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"triton/pkg/inferencepb"
 	"triton/server/backend"
@@ -17,12 +16,8 @@ import (
 	"triton/server/infer"
 	"triton/server/instance"
 	"triton/server/scheduler"
-	"triton/server/scheduler/adaptive"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestCallers has a real queue and instance, and callers that send their next request when they
 // have an answer. To wait for more requests than there are callers is useless, so the delay stays
@@ -33,11 +28,11 @@ func TestCallers(t *testing.T) {
 		cfg := &inferencepb.ModelConfig{Name: "m", MaxBatchSize: 32, SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{
 			DynamicBatching: &inferencepb.ModelDynamicBatching{},
 		}}
-		policy, counters := dynamic.New(cfg), stats.NewModel("m", "1", 32)
+		policy, counters := scheduler.NewDynamicBatching(cfg), stats.NewModel("m", "1", 32)
 		source, slots := scheduler.NewQueue(scheduler.Options{Policy: policy, Slots: 1, Stats: counters})
 		var delays []time.Duration
-		controller := adaptive.New(adaptive.Options{
-			Goal: adaptive.Goal{Target: 50 * time.Millisecond, Limit: 50 * time.Millisecond},
+		controller := scheduler.NewDelayController(scheduler.DelayOptions{
+			DelayGoal: scheduler.DelayGoal{Target: 50 * time.Millisecond, Limit: 50 * time.Millisecond},
 			Set: func(d time.Duration) {
 				policy.SetDelay(d)
 				delays = append(delays, d)

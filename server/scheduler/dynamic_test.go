@@ -1,4 +1,4 @@
-package dynamic_test
+package scheduler_test
 
 import (
 	"math"
@@ -11,7 +11,6 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/infer"
 	"triton/server/scheduler"
-	"triton/server/scheduler/dynamic"
 	"triton/server/stats"
 )
 
@@ -51,7 +50,7 @@ func ones(n int) *scheduler.PriorityQueue {
 	return list(all...)
 }
 
-func TestEvaluate(t *testing.T) {
+func TestDynamicEvaluate(t *testing.T) {
 	t.Parallel()
 	var (
 		waits    = config(8, 10000, 2, 6)
@@ -115,7 +114,7 @@ func TestEvaluate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, dynamic.New(c.cfg).Evaluate(c.queue, c.now*ms, c.flush))
+			require.Equal(t, c.want, scheduler.NewDynamicBatching(c.cfg).Evaluate(c.queue, c.now*ms, c.flush))
 		})
 	}
 }
@@ -171,7 +170,7 @@ func TestShapesThatMayShareABatch(t *testing.T) {
 				}
 				return r
 			}
-			got := dynamic.New(cfg).Evaluate(list(request(c.a), request(c.b)), 0, false)
+			got := scheduler.NewDynamicBatching(cfg).Evaluate(list(request(c.a), request(c.b)), 0, false)
 			if c.want {
 				require.Equal(t, scheduler.Decision{Count: 2, Why: stats.Immediate}, got)
 			} else {
@@ -183,7 +182,7 @@ func TestShapesThatMayShareABatch(t *testing.T) {
 
 // A decision on requests considered before, as when an alarm fires.
 func BenchmarkEvaluate(b *testing.B) {
-	p, queue := dynamic.New(config(64, 10000)), ones(63)
+	p, queue := scheduler.NewDynamicBatching(config(64, 10000)), ones(63)
 	b.ReportAllocs()
 	for b.Loop() {
 		if p.Evaluate(queue, 0, false).Count != 0 {
@@ -199,7 +198,7 @@ func TestEndlessDelay(t *testing.T) {
 	for _, micros := range []uint64{1 << 63, math.MaxUint64, math.MaxInt64 / 1000} {
 		c := config(8, 0, 4)
 		c.GetDynamicBatching().MaxQueueDelayMicroseconds = micros
-		decision := dynamic.New(c).Evaluate(ones(1), 5*ms, false)
+		decision := scheduler.NewDynamicBatching(c).Evaluate(ones(1), 5*ms, false)
 		require.Zero(t, decision.Count)
 		require.Greater(t, decision.At, int64(1e9)*3600*24*365, "%d", micros)
 	}

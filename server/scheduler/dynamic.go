@@ -1,8 +1,4 @@
-// Package dynamic is the policy of the dynamic batcher: how many of the waiting requests
-// make the next batch, and when. It is a pure function of the queue and the time; package
-// scheduler has the queue and its lock. The result of the walk over the first requests is
-// stored in the queue, so that an arrival costs the same for small and for large batches.
-package dynamic
+package scheduler
 
 import (
 	"slices"
@@ -11,25 +7,27 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/server/infer"
-	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
-var _ scheduler.Policy = (*Policy)(nil)
+var _ Policy = (*DynamicBatching)(nil)
 
-// Policy batches requests of one model.
-type Policy struct {
+// DynamicBatching is the policy of the dynamic batcher: how many of the waiting requests make the next
+// batch, and when. It is a pure function of the queue and the time. The result of the walk over the
+// first requests is stored in the queue, so that an arrival costs the same for small and for large
+// batches.
+type DynamicBatching struct {
 	preferred   []int // ascending
 	largest     int   // of preferred; 0 when there are none
 	maxBatch    int
 	delay       atomic.Int64 // ns
 	equalInputs EqualInputs
-	strategy    Strategy // nil: none
+	strategy    BatchStrategy // nil: none
 }
 
-// Strategy decides which requests join a batch, in addition to the sizes and shapes. The policy
+// BatchStrategy decides which requests join a batch, in addition to the sizes and shapes. The policy
 // calls it under the queue's lock.
-type Strategy interface {
+type BatchStrategy interface {
 	// Begin begins a batch, and ends the one before.
 	Begin()
 	// Include reports whether a request joins. The first request of a batch joins in any case.
@@ -37,16 +35,16 @@ type Strategy interface {
 }
 
 // SetStrategy sets the strategy before the policy is used.
-func (p *Policy) SetStrategy(s Strategy) { p.strategy = s }
+func (p *DynamicBatching) SetStrategy(s BatchStrategy) { p.strategy = s }
 
-// New reads the policy from a configuration with dynamic_batching.
-func New(cfg *inferencepb.ModelConfig) *Policy {
+// NewDynamicBatching reads the policy from a configuration with dynamic_batching.
+func NewDynamicBatching(cfg *inferencepb.ModelConfig) *DynamicBatching {
 	d := cfg.GetDynamicBatching()
-	p := &Policy{
+	p := &DynamicBatching{
 		maxBatch:    int(cfg.GetMaxBatchSize()),
 		equalInputs: NewEqualInputs(cfg),
 	}
-	p.delay.Store(scheduler.Micros(d.GetMaxQueueDelayMicroseconds()))
+	p.delay.Store(Micros(d.GetMaxQueueDelayMicroseconds()))
 	for _, n := range d.GetPreferredBatchSize() {
 		p.preferred = append(p.preferred, int(n))
 	}
@@ -61,12 +59,12 @@ func New(cfg *inferencepb.ModelConfig) *Policy {
 }
 
 // SetDelay changes the queue delay from the next decision on. Any goroutine may call it.
-func (p *Policy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
+func (p *DynamicBatching) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
-// scan is the result of a walk over the queue.
-type scan struct {
-	policy   *Policy // that has scanned
-	hasDelay bool    // there is a queue delay
+// batchScan is the result of a walk over the queue.
+type batchScan struct {
+	policy   *DynamicBatching // that has scanned
+	hasDelay bool             // there is a queue delay
 
 	// first and last are the first and last request considered.
 	first, last *infer.Request
@@ -88,38 +86,38 @@ type scan struct {
 // If no preferred size can be met exactly, some request exceeds the largest one. With a
 // queue delay, the batch ends before that request. Without a queue delay, the request joins
 // if it fits, as in Triton, where batches grow while they wait for an instance.
-func (p *Policy) Evaluate(waiting *scheduler.PriorityQueue, now int64, flush bool) scheduler.Decision {
+func (p *DynamicBatching) Evaluate(waiting *PriorityQueue, now int64, flush bool) Decision {
 	delay := p.delay.Load()
 	s := p.scan(waiting, delay > 0)
 	exceeded := delay > 0 && now-s.oldest >= delay
 	flush = flush && delay > 0
 	switch {
 	case s.best > 0 && !exceeded && !flush:
-		return scheduler.Decision{Count: s.best, Why: s.why}
+		return Decision{Count: s.best, Why: s.why}
 	case s.closed:
-		return scheduler.Decision{Count: s.count, Why: s.closedWhy}
+		return Decision{Count: s.count, Why: s.closedWhy}
 	case s.rows >= p.largest:
-		return scheduler.Decision{Count: s.count, Why: stats.Full}
+		return Decision{Count: s.count, Why: stats.Full}
 	case exceeded:
-		return scheduler.Decision{Count: s.count, Why: stats.Delay}
+		return Decision{Count: s.count, Why: stats.Delay}
 	case flush:
-		return scheduler.Decision{Count: s.count, Why: stats.Flush}
+		return Decision{Count: s.count, Why: stats.Flush}
 	case delay == 0:
-		return scheduler.Decision{Count: s.count, Why: stats.Immediate}
+		return Decision{Count: s.count, Why: stats.Immediate}
 	}
-	return scheduler.Decision{At: s.oldest + delay}
+	return Decision{At: s.oldest + delay}
 }
 
 // scan continues the last walk, or starts again when its result is no longer valid.
-func (p *Policy) scan(waiting *scheduler.PriorityQueue, hasDelay bool) *scan {
+func (p *DynamicBatching) scan(waiting *PriorityQueue, hasDelay bool) *batchScan {
 	last, memo := waiting.Memo()
-	s, _ := memo.(*scan)
+	s, _ := memo.(*batchScan)
 	if s == nil {
-		s = &scan{}
+		s = &batchScan{}
 	}
 	if last == nil || s.policy != p || s.hasDelay != hasDelay {
 		first := waiting.Front()
-		*s = scan{policy: p, hasDelay: hasDelay, first: first, oldest: first.Position.Since}
+		*s = batchScan{policy: p, hasDelay: hasDelay, first: first, oldest: first.Position.Since}
 		if p.strategy != nil {
 			p.strategy.Begin()
 			p.strategy.Include(first)
@@ -138,10 +136,12 @@ func (p *Policy) scan(waiting *scheduler.PriorityQueue, hasDelay bool) *scan {
 }
 
 // canGrow reports whether another request could still join.
-func (p *Policy) canGrow(s *scan) bool { return !s.closed && (s.hasDelay || s.rows < p.largest) }
+func (p *DynamicBatching) canGrow(s *batchScan) bool {
+	return !s.closed && (s.hasDelay || s.rows < p.largest)
+}
 
 // consider adds a request to those that fit together, or closes the batch before it.
-func (p *Policy) consider(s *scan, r *infer.Request) {
+func (p *DynamicBatching) consider(s *batchScan, r *infer.Request) {
 	n := r.Rows()
 	if s.hasDelay && s.rows+n > p.largest && s.best == 0 {
 		s.best, s.why = s.count, stats.Full
@@ -158,7 +158,7 @@ func (p *Policy) consider(s *scan, r *infer.Request) {
 	}
 }
 
-func (p *Policy) add(s *scan, r *infer.Request) {
+func (p *DynamicBatching) add(s *batchScan, r *infer.Request) {
 	s.rows += r.Rows()
 	s.count++
 	s.last = r
@@ -168,7 +168,7 @@ func (p *Policy) add(s *scan, r *infer.Request) {
 	}
 }
 
-func (p *Policy) whyPreferred(rows int) stats.CloseReason {
+func (p *DynamicBatching) whyPreferred(rows int) stats.CloseReason {
 	if rows == p.maxBatch {
 		return stats.Full
 	}

@@ -1,12 +1,12 @@
-package ratelimit
+package scheduler
 
 import (
 	"iter"
 	"slices"
 )
 
-// Add adds the slot of a further instance. The errors are those of Limiter.Add.
-func (g *Gate) Add(index int, in Instance) error {
+// Add adds the slot of a further instance. The errors are those of RateLimiter.Add.
+func (g *RateGate) Add(index int, in LimitedInstance) error {
 	g.limiter.mu.Lock()
 	defer g.limiter.mu.Unlock()
 	if err := g.put(index, in); err != nil {
@@ -17,7 +17,7 @@ func (g *Gate) Add(index int, in Instance) error {
 }
 
 // Remove removes the slot of an instance that is closed.
-func (g *Gate) Remove(index int) {
+func (g *RateGate) Remove(index int) {
 	g.limiter.mu.Lock()
 	defer g.limiter.mu.Unlock()
 	s := g.slot(index)
@@ -27,8 +27,8 @@ func (g *Gate) Remove(index int) {
 }
 
 // put makes the slot of an instance. The caller holds the limiter's lock and calls changed.
-func (g *Gate) put(index int, in Instance) error {
-	s := &slot{demands: demands(in), priority: uint64(max(in.Priority, 1)), granted: make(chan struct{}, 1), index: -1}
+func (g *RateGate) put(index int, in LimitedInstance) error {
+	s := &gateSlot{demands: resourceDemands(in), priority: uint64(max(in.Priority, 1)), granted: make(chan struct{}, 1), place: -1}
 	if err := g.limiter.check(g, s); err != nil {
 		return err
 	}
@@ -38,10 +38,10 @@ func (g *Gate) put(index int, in Instance) error {
 }
 
 // slot returns the slot of an index that is in use.
-func (g *Gate) slot(index int) *slot { return (*g.slots.Load())[index] }
+func (g *RateGate) slot(index int) *gateSlot { return (*g.slots.Load())[index] }
 
 // set replaces the slot of an index. Slots are read without the lock, so the list is copied.
-func (g *Gate) set(index int, s *slot) {
+func (g *RateGate) set(index int, s *gateSlot) {
 	all := slices.Clone(*g.slots.Load())
 	for len(all) <= index {
 		all = append(all, nil)
@@ -51,8 +51,8 @@ func (g *Gate) set(index int, s *slot) {
 }
 
 // all returns the slots in use.
-func (g *Gate) all() iter.Seq[*slot] {
-	return func(yield func(*slot) bool) {
+func (g *RateGate) all() iter.Seq[*gateSlot] {
+	return func(yield func(*gateSlot) bool) {
 		for _, s := range *g.slots.Load() {
 			if s != nil && !yield(s) {
 				return
@@ -62,7 +62,7 @@ func (g *Gate) all() iter.Seq[*slot] {
 }
 
 // conflicts reports whether a slot needs the resource of k in the other scope.
-func (g *Gate) conflicts(k key) bool {
+func (g *RateGate) conflicts(k poolKey) bool {
 	for s := range g.all() {
 		if s.conflicts(k) {
 			return true

@@ -1,4 +1,4 @@
-package state
+package sequence
 
 import (
 	"triton/pkg/inferencepb"
@@ -9,7 +9,7 @@ import (
 
 // initialValue returns the value that a state starts with: the initial_state of the
 // configuration, which was checked, else zeros. Variable dimensions of such zeros are 1.
-func initialValue(o *Options, s *inferencepb.ModelSequenceBatching_State) (value, error) {
+func initialValue(o *StateOptions, s *inferencepb.ModelSequenceBatching_State) (value, error) {
 	name := s.GetInputName()
 	v := value{dataType: tensor.DataType(s.GetDataType())}
 	if o.Config.GetMaxBatchSize() > 0 {
@@ -33,7 +33,7 @@ func initialValue(o *Options, s *inferencepb.ModelSequenceBatching_State) (value
 }
 
 // zeros sets the data of v to zeros or empty strings.
-func zeros(o *Options, v *value, name string) error {
+func zeros(o *StateOptions, v *value, name string) error {
 	n, err := size(v)
 	if err != nil {
 		return noMemory(v, name, err)
@@ -63,7 +63,7 @@ func size(v *value) (int, error) {
 
 // fromFile reads a value from a file. The file may be longer than the value, unless the
 // value has strings.
-func fromFile(o *Options, v *value, name, file string) error {
+func fromFile(o *StateOptions, v *value, name, file string) error {
 	n, err := size(v)
 	if err != nil {
 		return noMemory(v, name, err)

@@ -1,10 +1,4 @@
-// Package state keeps the implicit states of sequences: tensors that a model outputs with
-// one request of a sequence and gets back with the next, and that clients need not see. A
-// value is kept by reference: the memory that a backend wrote an output into is the
-// memory that it reads the next input from.
-//
-// The package knows neither slots nor batches, which belong to the scheduler.
-package state
+package sequence
 
 import (
 	"log/slog"
@@ -13,11 +7,14 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/tensor"
-	"triton/server/scheduler/sequence"
 )
 
-// Model holds the implicit states that a model's configuration declares.
-type Model struct {
+// ImplicitStates are the implicit states that the configuration of a model declares: tensors that
+// the model outputs with one request of a sequence and gets back with the next, and that clients
+// need not see. A value is kept by reference: the memory that a backend wrote an output into is the
+// memory that it reads the next input from. Its methods are called without locks held, by the holder
+// of an instance slot.
+type ImplicitStates struct {
 	states  []declared
 	varies  bool  // some dimensions are variable
 	invalid error // NewStates returns it; nil when the configuration is valid
@@ -37,17 +34,17 @@ type value struct {
 	data     tensor.Data
 }
 
-// Options describe the model whose states to keep.
-type Options struct {
+// StateOptions describe the model whose states to keep.
+type StateOptions struct {
 	Config *inferencepb.ModelConfig
 	Dir    string // of the model; files of initial values are in its folder initial_state
 	Pool   *tensor.Pool
 	Log    *slog.Logger
 }
 
-// New reads the declared states and their initial values; it returns nil if the model has
+// NewImplicitStates reads the declared states and their initial values; it returns nil if the model has
 // none.
-func New(o Options) (*Model, error) {
+func NewImplicitStates(o StateOptions) (*ImplicitStates, error) {
 	all := o.Config.GetSequenceBatching().GetState()
 	if len(all) == 0 {
 		return nil, nil
@@ -55,7 +52,7 @@ func New(o Options) (*Model, error) {
 	if err := modelconfig.FirstError(modelconfig.ValidateStates(modelconfig.New("", o.Config), o.Dir)); err != nil {
 		return nil, err
 	}
-	m := &Model{log: o.Log}
+	m := &ImplicitStates{log: o.Log}
 	inputs, outputs := map[string]bool{}, map[string]bool{}
 	for _, s := range all {
 		initial, err := initialValue(&o, s)
@@ -76,7 +73,7 @@ func New(o Options) (*Model, error) {
 }
 
 // duplicate reports whether a state repeats a name of an earlier one, and logs it.
-func (m *Model) duplicate(s *inferencepb.ModelSequenceBatching_State, inputs, outputs map[string]bool) bool {
+func (m *ImplicitStates) duplicate(s *inferencepb.ModelSequenceBatching_State, inputs, outputs map[string]bool) bool {
 	switch {
 	case outputs[s.GetOutputName()]:
 		m.log.Warn("Detected duplicate 'output_name' in the state configuration: '" + s.GetOutputName() + "'. This state configuration will be ignored.")
@@ -88,19 +85,21 @@ func (m *Model) duplicate(s *inferencepb.ModelSequenceBatching_State, inputs, ou
 	return true
 }
 
-// Close releases the initial values. Running sequences keep theirs.
-func (m *Model) Close() {
+// Close releases the initial values, once the version is closed. Running sequences keep theirs.
+func (m *ImplicitStates) Close() {
 	for i := range m.states {
 		m.states[i].initial.data.Release()
 	}
 }
 
-// NewStates returns the states of a new sequence: the initial values, by reference.
-func (m *Model) NewStates(int) (sequence.States, error) {
+// NewStates returns the states of a new sequence: the initial values, by reference. It is called
+// before the first request of a sequence runs, and before every other request with START. After an
+// error, which is logged, the sequence runs without states.
+func (m *ImplicitStates) NewStates() (*States, error) {
 	if m.invalid != nil {
 		return nil, m.invalid
 	}
-	s := &Sequence{states: m.states, values: make([]value, len(m.states))}
+	s := &States{states: m.states, values: make([]value, len(m.states))}
 	for i := range m.states {
 		v := &m.states[i].initial
 		s.values[i] = value{v.dataType, v.shape, v.data.Clone()}
@@ -108,9 +107,9 @@ func (m *Model) NewStates(int) (sequence.States, error) {
 	return s, nil
 }
 
-// Compatible reports whether the states of two sequences have the same shapes; nil stands
-// for a new sequence.
-func (m *Model) Compatible(a, b sequence.States) bool {
+// Compatible reports whether requests of two sequences can share a batch, which needs states of the
+// same shapes; nil stands for a new sequence.
+func (m *ImplicitStates) Compatible(a, b *States) bool {
 	if !m.varies {
 		return true
 	}
@@ -118,9 +117,9 @@ func (m *Model) Compatible(a, b sequence.States) bool {
 	return slices.EqualFunc(x, y, tensor.Shape.Equal)
 }
 
-func (m *Model) shapes(s sequence.States) []tensor.Shape {
-	if seq, ok := s.(*Sequence); ok {
-		return seq.shapes()
+func (m *ImplicitStates) shapes(s *States) []tensor.Shape {
+	if s != nil {
+		return s.shapes()
 	}
 	var all []tensor.Shape
 	for i := range m.states {
@@ -128,8 +127,3 @@ func (m *Model) shapes(s sequence.States) []tensor.Shape {
 	}
 	return all
 }
-
-var (
-	_ sequence.StateStore = (*Model)(nil)
-	_ sequence.States     = (*Sequence)(nil)
-)
