@@ -22,9 +22,9 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/routing"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
+	"triton/pkg/trafficrules"
 	"triton/server"
 	"triton/server/backend"
 	"triton/server/backend/backendtest"
@@ -122,11 +122,11 @@ func (s *trafficServer) set(model, rules string) {
 	require.Equal(s.t, 200, code, text)
 }
 
-func (s *trafficServer) state(model string) *routing.Status {
+func (s *trafficServer) state(model string) *trafficrules.Status {
 	s.t.Helper()
 	code, text, _ := s.call("GET", "/models/"+model+"/traffic/diffs", "", "")
 	require.Equal(s.t, 200, code, text)
-	var st *routing.Status
+	var st *trafficrules.Status
 	require.NoError(s.t, json.Unmarshal([]byte(text), &st))
 	return st
 }
@@ -231,7 +231,7 @@ func TestTrafficMatches(t *testing.T) {
 	}
 	require.Equal(t, "m:2", s.overHTTP("m/versions/2", ""))
 	require.Equal(t, "m:1", s.overHTTP("m/versions/1", "", "x-beta", "yes"))
-	require.ElementsMatch(t, []routing.Decision{
+	require.ElementsMatch(t, []trafficrules.Decision{
 		{Target: "m", Version: "1", Rule: "default", Count: 12},
 		{Target: "m", Version: "2", Rule: "match:beta", Count: 3},
 		{Target: "m", Version: "2", Rule: "match:region", Count: 3},
@@ -378,14 +378,14 @@ func TestTrafficCanary(t *testing.T) {
 	defer close(stop)
 	rules := `{"canary":{"version":"2","stable":{"version":"1"},"steps":[10,50,100],"step_seconds":0.01,"min_samples":50,"max_p99_ratio":1000000}}`
 	s.set("m", rules)
-	state := func(want routing.CanaryState) func() bool {
+	state := func(want trafficrules.CanaryState) func() bool {
 		return func() bool { return s.state("m").Canary.State == want }
 	}
-	require.Eventually(t, state(routing.CanaryPromoted), time.Minute, 20*time.Millisecond)
+	require.Eventually(t, state(trafficrules.CanaryPromoted), time.Minute, 20*time.Millisecond)
 	require.Equal(t, 200, first(s.call("DELETE", "/models/m/traffic", "", "")))
 	v.failing.Store(2)
 	s.set("m", strings.Replace(rules, "0.01", "3600", 1))
-	require.Eventually(t, state(routing.CanaryRolledBack), time.Minute, 20*time.Millisecond)
+	require.Eventually(t, state(trafficrules.CanaryRolledBack), time.Minute, 20*time.Millisecond)
 	require.Contains(t, s.state("m").Canary.Reason, "requests failed, of the stable target 0 of")
 	require.Equal(t, "m:1", s.overHTTP("m", ""))
 	_, page := get(t, s.client, "http://"+s.Metrics+"/metrics")

@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
 // errTrafficHTTP is returned by the calls for traffic rules over gRPC.
@@ -18,7 +18,7 @@ var errTrafficHTTP = errors.New("traffic rules are read and set over HTTP only")
 
 // Traffic returns the traffic rules of a model and their state, with the sampled differences of a
 // shadow if diffs is set. Only HTTP has the calls for traffic rules.
-func (c *Client) Traffic(ctx context.Context, model string, diffs bool) (*routing.Status, error) {
+func (c *Client) Traffic(ctx context.Context, model string, diffs bool) (*trafficrules.Status, error) {
 	path := ""
 	if diffs {
 		path = "/diffs"
@@ -27,14 +27,14 @@ func (c *Client) Traffic(ctx context.Context, model string, diffs bool) (*routin
 }
 
 // AllTraffic returns the traffic rules of all models.
-func (c *Client) AllTraffic(ctx context.Context) ([]*routing.Status, error) {
-	var all []*routing.Status
+func (c *Client) AllTraffic(ctx context.Context) ([]*trafficrules.Status, error) {
+	var all []*trafficrules.Status
 	return all, c.trafficCall(ctx, httpCall{method: http.MethodGet, path: "/v2/repository/traffic", readOnly: true}, &all)
 }
 
 // SetTraffic replaces the live traffic rules of a model. A generation other than 0 must still be
 // that of the rules.
-func (c *Client) SetTraffic(ctx context.Context, model string, document []byte, generation uint64) (*routing.Status, error) {
+func (c *Client) SetTraffic(ctx context.Context, model string, document []byte, generation uint64) (*trafficrules.Status, error) {
 	return c.traffic(ctx, model, httpCall{method: http.MethodPost, body: [][]byte{document}, header: ifMatch(generation)})
 }
 
@@ -44,12 +44,12 @@ func (c *Client) DeleteTraffic(ctx context.Context, model string, generation uin
 }
 
 // PromoteTraffic gives the canary of a model the share of its last step.
-func (c *Client) PromoteTraffic(ctx context.Context, model string) (*routing.Status, error) {
+func (c *Client) PromoteTraffic(ctx context.Context, model string) (*trafficrules.Status, error) {
 	return c.traffic(ctx, model, httpCall{method: http.MethodPost, path: "/promote"})
 }
 
 // RollbackTraffic takes the share of a model's canary away.
-func (c *Client) RollbackTraffic(ctx context.Context, model string) (*routing.Status, error) {
+func (c *Client) RollbackTraffic(ctx context.Context, model string) (*trafficrules.Status, error) {
 	return c.traffic(ctx, model, httpCall{method: http.MethodPost, path: "/rollback"})
 }
 
@@ -64,9 +64,9 @@ func trafficPath(model string) string {
 	return "/v2/repository/models/" + url.PathEscape(model) + "/traffic"
 }
 
-func (c *Client) traffic(ctx context.Context, model string, call httpCall) (*routing.Status, error) {
+func (c *Client) traffic(ctx context.Context, model string, call httpCall) (*trafficrules.Status, error) {
 	call.path = trafficPath(model) + call.path
-	st := &routing.Status{}
+	st := &trafficrules.Status{}
 	if err := c.trafficCall(ctx, call, st); err != nil {
 		return nil, err
 	}

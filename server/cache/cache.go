@@ -1,6 +1,6 @@
 // Package cache stores responses and answers equal requests from them. A Runner is in
 // front of the runner of a model version. It stores responses in a Cache: Local, in this
-// process, or that of package redis, which several servers share.
+// process, that of package redis, which several servers share, or that of package library.
 //
 // Two requests are equal if the model version is the same, whenever and wherever it was
 // loaded, and the inputs, the requested outputs and the parameters are the same, byte

@@ -15,8 +15,8 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/log"
-	"triton/pkg/routing"
 	"triton/pkg/tensor"
+	"triton/pkg/trafficrules"
 	"triton/server/http1"
 	"triton/server/http1/http1test"
 	"triton/server/httpapi"
@@ -130,8 +130,10 @@ type (
 	noState   struct{}
 )
 
-func (noTraffic) Status(string, bool) (*routing.Status, error)       { return &routing.Status{}, nil }
-func (noTraffic) List() []*routing.Status                            { return nil }
+func (noTraffic) Status(string, bool) (*trafficrules.Status, error) {
+	return &trafficrules.Status{}, nil
+}
+func (noTraffic) List() []*trafficrules.Status                       { return nil }
 func (noTraffic) Set(context.Context, string, []byte, *uint64) error { return nil }
 func (noTraffic) Delete(context.Context, string, *uint64) error      { return nil }
 func (noTraffic) Promote(string) error                               { return nil }

@@ -9,16 +9,16 @@ import (
 	"strconv"
 	"strings"
 
-	"triton/pkg/routing"
 	"triton/pkg/status"
+	"triton/pkg/trafficrules"
 	"triton/server/http1"
 )
 
 // Traffic has the traffic rules of a server.
 type Traffic interface {
-	Status(model string, diffs bool) (*routing.Status, error)
-	List() []*routing.Status
-	// Set and Delete return routing.ErrGeneration if the rules do not have the generation, which
+	Status(model string, diffs bool) (*trafficrules.Status, error)
+	List() []*trafficrules.Status
+	// Set and Delete return trafficrules.ErrGeneration if the rules do not have the generation, which
 	// may be nil.
 	Set(ctx context.Context, model string, document []byte, generation *uint64) error
 	Delete(ctx context.Context, model string, generation *uint64) error
@@ -93,21 +93,21 @@ func (x *exchange) setTraffic(t Traffic, model string) error {
 	if err != nil {
 		return err
 	}
-	if x.Length > routing.MaxDocument {
+	if x.Length > trafficrules.MaxDocument {
 		return errLongRules
 	}
-	body, err := x.read(routing.MaxDocument)
+	body, err := x.read(trafficrules.MaxDocument)
 	if err != nil {
 		return err
 	}
 	defer body.Release()
-	if body.Len() > routing.MaxDocument {
+	if body.Len() > trafficrules.MaxDocument {
 		return errLongRules
 	}
 	return t.Set(x.Context, model, body.Bytes(), generation)
 }
 
-var errLongRules = status.New(status.InvalidArg, "traffic rules have more than %d bytes", routing.MaxDocument)
+var errLongRules = status.New(status.InvalidArg, "traffic rules have more than %d bytes", trafficrules.MaxDocument)
 
 // deleteTraffic deletes live rules. What applies then may be no rules at all.
 func (x *exchange) deleteTraffic(t Traffic, model string) error {
@@ -120,8 +120,8 @@ func (x *exchange) deleteTraffic(t Traffic, model string) error {
 
 // conflict answers 412 if the rules do not have the generation of If-Match.
 func (x *exchange) conflict(err error) error {
-	if errors.Is(err, routing.ErrGeneration) {
-		x.refuse(http.StatusPreconditionFailed, routing.ErrGeneration.Error())
+	if errors.Is(err, trafficrules.ErrGeneration) {
+		x.refuse(http.StatusPreconditionFailed, trafficrules.ErrGeneration.Error())
 		return nil
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 
 	"triton/pkg/invariant"
 	"triton/pkg/kserve"
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
 
@@ -102,9 +102,9 @@ func TestStickyIsConsistent(t *testing.T) {
 			weights[i] = 1 + 20*random.Float64()
 		}
 		place := func(weights []float64) []int {
-			r := &routing.Rules{}
+			r := &trafficrules.Rules{}
 			for i, w := range weights {
-				r.Weights = append(r.Weights, routing.Weight{Target: routing.Target{Version: fmt.Sprint(i + 1)}, Weight: w})
+				r.Weights = append(r.Weights, trafficrules.Weight{Target: trafficrules.Target{Version: fmt.Sprint(i + 1)}, Weight: w})
 			}
 			p := compile(&name{name: "m"}, r, nil, nil)
 			at := make([]int, keys)
@@ -296,7 +296,7 @@ func TestVanishedVersion(t *testing.T) {
 	s.tick(time.Now())
 	st, err := s.Status("m", false)
 	require.NoError(t, err)
-	require.Equal(t, routing.CanaryWaiting, st.Canary.State)
+	require.Equal(t, trafficrules.CanaryWaiting, st.Canary.State)
 	require.Equal(t, "m:2 is not ready", st.Canary.Reason)
 	other := m.add("m", "3")
 	other.config.ModelTransactionPolicy = decoupled
@@ -322,11 +322,11 @@ func TestUnrelatedReload(t *testing.T) {
 	set(t, s, "m", `{"match":[{"header":"h","to":{"version":"2"}}],`+text[1:])
 	st, err := s.Status("m", false)
 	require.NoError(t, err)
-	require.Equal(t, routing.CanaryRolledBack, st.Canary.State)
+	require.Equal(t, trafficrules.CanaryRolledBack, st.Canary.State)
 	set(t, s, "m", `{"canary":{"version":"2","stable":{"version":"1"},"steps":[5]}}`)
 	st, err = s.Status("m", false)
 	require.NoError(t, err)
-	require.Equal(t, routing.CanaryProgressing, st.Canary.State, "another canary")
+	require.Equal(t, trafficrules.CanaryProgressing, st.Canary.State, "another canary")
 }
 
 // TestDocumentOfFleet: what Traffic returns sets the same rules again.
@@ -433,7 +433,7 @@ func TestSubmittedRequestsAreObserved(t *testing.T) {
 	s.tick(time.Now())
 	st, err := s.Status("m", false)
 	require.NoError(t, err)
-	require.Equal(t, routing.CanaryRolledBack, st.Canary.State)
+	require.Equal(t, trafficrules.CanaryRolledBack, st.Canary.State)
 	require.Equal(t, int64(100), st.Canary.Canary.Requests+st.Canary.Stable.Requests)
 	require.Equal(t, st.Canary.Canary.Requests, st.Canary.Canary.Failed)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"triton/pkg/kserve"
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
 
@@ -68,7 +68,7 @@ func appendNumber(b []byte, p *kserve.Parameter) []byte {
 	return strconv.AppendFloat(b, p.Double, 'g', -1, 64)
 }
 
-// matcher is a compiled routing.Match.
+// matcher is a compiled trafficrules.Match.
 type matcher struct {
 	key    key
 	rule   string // label
@@ -78,7 +78,7 @@ type matcher struct {
 	to     int // target
 }
 
-func newMatcher(i int, m *routing.Match, to int) matcher {
+func newMatcher(i int, m *trafficrules.Match, to int) matcher {
 	name := m.Name
 	if name == "" {
 		name = strconv.Itoa(i)

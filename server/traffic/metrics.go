@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
 // Collector collects the metrics of all names with rules.
@@ -61,7 +61,7 @@ func (n *name) collect(out chan<- prometheus.Metric) {
 	if n.canary != nil {
 		st, t := n.canary.Status(), n.canary.Config().Of(n.name)
 		send(weightDesc, prometheus.GaugeValue, st.Weight, n.name, t.Model, t.Version)
-		for _, state := range []routing.CanaryState{routing.CanaryWaiting, routing.CanaryProgressing, routing.CanaryPromoted, routing.CanaryRolledBack} {
+		for _, state := range []trafficrules.CanaryState{trafficrules.CanaryWaiting, trafficrules.CanaryProgressing, trafficrules.CanaryPromoted, trafficrules.CanaryRolledBack} {
 			on := 0.0
 			if st.State == state {
 				on = 1

@@ -4,9 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"triton/pkg/routing"
-	"triton/server/traffic/canary"
-	"triton/server/traffic/shadow"
+	"triton/pkg/trafficrules"
 )
 
 // name is a model or an alias with rules, or that has had some and still has
@@ -17,16 +15,16 @@ type name struct {
 	sequences sequences
 
 	// Guarded by Service.mu.
-	file, live *routing.Rules
+	file, live *trafficrules.Rules
 	fileText   string // the parameter
 	generation uint64
-	canary     *canary.Canary
-	shadow     *shadow.Shadow
+	canary     *canary
+	shadow     *shadow
 	rollbacks  uint64
 }
 
 // rules returns the rules that apply; nil: none.
-func (n *name) rules() *routing.Rules {
+func (n *name) rules() *trafficrules.Rules {
 	if n.live != nil {
 		return n.live
 	}

@@ -3,7 +3,7 @@ package traffic
 import (
 	"context"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
 
@@ -37,7 +37,7 @@ func (s *Service) Describe(ctx context.Context, name, version string, cause erro
 	if !ok {
 		return nil, cause
 	}
-	at := routing.Target{Model: name, Version: version}
+	at := trafficrules.Target{Model: name, Version: version}
 	if p := s.policy(name); p != nil && version == "" {
 		at = s.resolve(p)
 	}

@@ -3,10 +3,8 @@ package traffic
 import (
 	"strings"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
-	"triton/server/traffic/canary"
-	"triton/server/traffic/shadow"
 )
 
 // The rules of decisions, which are labels of metrics. Those of matches are "match:" and the
@@ -23,9 +21,9 @@ const (
 // makes a new one.
 type policy struct {
 	*name
-	rules   *routing.Rules
+	rules   *trafficrules.Rules
 	matches []matcher
-	targets []routing.Target
+	targets []trafficrules.Target
 	hashes  []uint64 // of the targets
 	// weighted are the targets that are chosen by weight. cumulative are the sums of their
 	// shares, of which the last is 1.
@@ -33,10 +31,10 @@ type policy struct {
 	cumulative []float64
 	sticky     *key
 	fallback   int // target
-	canary     *canary.Canary
+	canary     *canary
 	canaryAt   int // target
 	stableAt   int
-	shadow     *shadow.Shadow
+	shadow     *shadow
 }
 
 type weighted struct {
@@ -45,7 +43,7 @@ type weighted struct {
 }
 
 // compile returns the policy of rules; c is the state of their canary and s their shadow, or nil.
-func compile(n *name, r *routing.Rules, c *canary.Canary, s *shadow.Shadow) *policy {
+func compile(n *name, r *trafficrules.Rules, c *canary, s *shadow) *policy {
 	p := &policy{name: n, rules: r, canary: c, shadow: s, canaryAt: -1, stableAt: -1}
 	for i := range r.Match {
 		p.matches = append(p.matches, newMatcher(i, &r.Match[i], p.target(r.Match[i].To)))
@@ -76,7 +74,7 @@ func compile(n *name, r *routing.Rules, c *canary.Canary, s *shadow.Shadow) *pol
 }
 
 // target returns the index of a target.
-func (p *policy) target(t routing.Target) int {
+func (p *policy) target(t trafficrules.Target) int {
 	t = t.Of(p.name.name)
 	for i := range p.targets {
 		if p.targets[i] == t {

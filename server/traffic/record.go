@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"triton/pkg/routing"
-	"triton/server/traffic/canary"
+	"triton/pkg/trafficrules"
 )
 
 // records are the states of canaries in a file, so that they go on after a restart.
@@ -24,11 +23,11 @@ type records struct {
 // recorded is the state of the canary of a name.
 type recorded struct {
 	// Canary is the part of the rules that the state is of: with another one a canary begins anew.
-	Canary json.RawMessage     `json:"canary"`
-	State  routing.CanaryState `json:"state"`
-	Step   int                 `json:"step"` // from 1
-	Since  time.Time           `json:"since"`
-	Reason string              `json:"reason,omitempty"`
+	Canary json.RawMessage          `json:"canary"`
+	State  trafficrules.CanaryState `json:"state"`
+	Step   int                      `json:"step"` // from 1
+	Since  time.Time                `json:"since"`
+	Reason string                   `json:"reason,omitempty"`
 }
 
 // readRecords reads the file. A file that is damaged is not used.
@@ -47,16 +46,16 @@ func (s *Service) readRecords() {
 	}
 }
 
-// newCanary returns a canary, which goes on where it was before the restart.
-func (s *Service) newCanary(model string, c *routing.Canary) *canary.Canary {
-	o := canary.Options{Config: c, Now: time.Now()}
+// resumeCanary returns a canary, which goes on where it was before the restart.
+func (s *Service) resumeCanary(model string, c *trafficrules.Canary) *canary {
+	o := canaryOptions{Config: c, Now: time.Now()}
 	text, err := json.Marshal(c)
 	if e, ok := s.records.entries[model]; ok && err == nil && bytes.Equal(compacted(e.Canary), text) {
-		o.From = &canary.Saved{State: e.State, Step: e.Step, Since: e.Since, Reason: e.Reason}
+		o.From = &savedCanary{State: e.State, Step: e.Step, Since: e.Since, Reason: e.Reason}
 	} else if ok {
 		s.forget(model)
 	}
-	return canary.New(o)
+	return newCanary(o)
 }
 
 // compacted returns a JSON text without white space; nil if it is none.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
 // A canary goes on after a restart where it was: rolled back, promoted or in a step. With other settings it
@@ -23,7 +23,7 @@ func TestCanariesGoOnAfterARestart(t *testing.T) {
 	)
 	file := filepath.Join(t.TempDir(), "canaries.json")
 	var log bytes.Buffer
-	started := func(document string) (*Service, *routing.CanaryStatus) {
+	started := func(document string) (*Service, *trafficrules.CanaryStatus) {
 		m := &models{}
 		m.add("m", "1")
 		m.add("m", "2")
@@ -34,26 +34,26 @@ func TestCanariesGoOnAfterARestart(t *testing.T) {
 		return s, st.Canary
 	}
 	s, c := started(rules)
-	require.Equal(t, routing.CanaryProgressing, c.State)
+	require.Equal(t, trafficrules.CanaryProgressing, c.State)
 	require.NoError(t, s.Rollback("m"))
 	s.save()
 	rolledBack, err := s.Status("m", false)
 	require.NoError(t, err)
 
 	s, c = started(rules)
-	require.Equal(t, routing.CanaryRolledBack, c.State)
+	require.Equal(t, trafficrules.CanaryRolledBack, c.State)
 	require.Zero(t, c.Weight)
 	require.Equal(t, "rolled back by a command", c.Reason)
 	require.WithinDuration(t, rolledBack.Canary.Since, c.Since, time.Millisecond)
 	require.NoError(t, s.Promote("m"))
 	s.save()
 	s, c = started(rules)
-	require.Equal(t, routing.CanaryPromoted, c.State)
+	require.Equal(t, trafficrules.CanaryPromoted, c.State)
 	require.InDelta(t, 50, c.Weight, 0)
 	require.NoError(t, s.Delete(t.Context(), "m", nil))
 	s.save()
 	_, c = started(rules)
-	require.Equal(t, routing.CanaryProgressing, c.State)
+	require.Equal(t, trafficrules.CanaryProgressing, c.State)
 	require.Equal(t, 1, c.Step)
 
 	for _, at := range []struct {
@@ -69,7 +69,7 @@ func TestCanariesGoOnAfterARestart(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(`{"m":{"canary":`+rules[len(`{"canary":`):len(rules)-1]+`,`+at.file+`}}`), 0o600))
 		_, c = started(at.document)
 		require.Equal(t, at.step, c.Step, at.file)
-		require.Equal(t, routing.CanaryProgressing, c.State)
+		require.Equal(t, trafficrules.CanaryProgressing, c.State)
 	}
 	require.Contains(t, log.String(), "the states of canaries are not read")
 }

@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/routing"
 	"triton/pkg/status"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
-	"triton/server/traffic/canary"
-	"triton/server/traffic/shadow"
 )
 
 // routed is a model with rules: the fallback until Choose, then the chosen version, whose answers a
@@ -20,11 +18,11 @@ type routed struct {
 	infer.Model // with a reference
 	service     *Service
 	policy      *policy
-	at          routing.Target // of the model
+	at          trafficrules.Target // of the model
 
-	records [routing.MaxChain]canary.Record
+	records [trafficrules.MaxChain]canaryRecord
 	n       int
-	shadow  *shadow.Shadow
+	shadow  *shadow
 }
 
 var routedModels = sync.Pool{New: func() any { return &routed{} }}
@@ -36,11 +34,11 @@ func (d *routed) Choose(r *infer.Request, h infer.Headers) infer.Model {
 	if inSequence {
 		now := time.Now()
 		if model, version, ok := p.sequences.find(r, now); ok {
-			d.useInSequence(routing.Target{Model: model, Version: version})
+			d.useInSequence(trafficrules.Target{Model: model, Version: version})
 			return d.end()
 		}
 		if !r.SequenceStart { // it began before there were rules
-			d.useInSequence(routing.Target{Model: p.name.name})
+			d.useInSequence(trafficrules.Target{Model: p.name.name})
 			p.sequences.put(r, d.Model, now)
 			return d.end()
 		}
@@ -62,9 +60,9 @@ type hop struct {
 // chooseByRules exchanges the held model for the target of the rules, which may lead through those of
 // other names.
 func (d *routed) chooseByRules(r *infer.Request, h infer.Headers) {
-	var hops [routing.MaxChain]hop
+	var hops [trafficrules.MaxChain]hop
 	n := 0
-	var at routing.Target
+	var at trafficrules.Target
 	for p := d.policy; p != nil && n < len(hops); n++ {
 		i, rule := p.choose(r, h, d.service.opts.Random)
 		hops[n] = hop{p, rule, i}
@@ -98,7 +96,7 @@ func isSequence(m infer.Model, r *infer.Request) bool {
 }
 
 // useInSequence exchanges the held model for the version that a sequence is on.
-func (d *routed) useInSequence(t routing.Target) {
+func (d *routed) useInSequence(t trafficrules.Target) {
 	rule := ruleSequence
 	if !d.use(t) {
 		rule = ruleFallback
@@ -108,7 +106,7 @@ func (d *routed) useInSequence(t routing.Target) {
 	if p.canary == nil {
 		return
 	}
-	switch (routing.Target{Model: d.Name(), Version: d.Version()}) {
+	switch (trafficrules.Target{Model: d.Name(), Version: d.Version()}) {
 	case p.targets[p.canaryAt]:
 		d.addRecord(p.canary.Choose(true))
 	case p.targets[p.stableAt]:
@@ -117,14 +115,14 @@ func (d *routed) useInSequence(t routing.Target) {
 }
 
 // addRecord makes the answer count in a canary.
-func (d *routed) addRecord(r canary.Record) {
+func (d *routed) addRecord(r canaryRecord) {
 	d.records[d.n] = r
 	d.n++
 }
 
 // use exchanges the held model for a target. It reports false, and keeps the held model, if the
 // target is not ready, or decoupled where the held model is not, which frontends have read already.
-func (d *routed) use(t routing.Target) bool {
+func (d *routed) use(t trafficrules.Target) bool {
 	if t == d.at {
 		return true
 	}
@@ -181,7 +179,7 @@ func (d *routed) Release() {
 
 // Infer runs a request and observes its answer.
 func (d *routed) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	var copied *shadow.Copy
+	var copied *shadowCopy
 	if d.shadow != nil {
 		copied = d.shadow.Begin(r, d.Model)
 		defer func() { copied.Drop() }() // after a panic
@@ -196,7 +194,7 @@ func (d *routed) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 
 // record counts an answer in canaries. Requests that their callers cancelled say nothing about the
 // version.
-func record(in []canary.Record, ns int64, err error) {
+func record(in []canaryRecord, ns int64, err error) {
 	if len(in) == 0 || err != nil && (errors.Is(err, context.Canceled) || status.CodeOf(err) == status.Cancelled) {
 		return
 	}

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"triton/pkg/routing"
-	"triton/server/traffic/shadow"
+	"triton/pkg/trafficrules"
 )
 
 // tickInterval is how often canaries are compared. Clear harm is found within that time.
@@ -41,7 +40,7 @@ func (s *Service) Run(ctx context.Context) {
 func (s *Service) end() {
 	s.mu.Lock()
 	s.run = nil
-	var all []*shadow.Shadow
+	var all []*shadow
 	for _, n := range s.names {
 		if n.shadow != nil {
 			all = append(all, n.shadow)
@@ -72,7 +71,7 @@ func (s *Service) tick(now time.Time) {
 // missing returns which target of a canary is not ready; empty: both are.
 func (s *Service) missing(n *name) string {
 	c := n.canary.Config()
-	for _, t := range []routing.Target{c.Stable.Of(n.name), c.Of(n.name)} {
+	for _, t := range []trafficrules.Target{c.Stable.Of(n.name), c.Of(n.name)} {
 		m, err := s.Service.Model(t.Model, t.Version)
 		if err != nil {
 			return fmt.Sprintf("%s is not ready", t)

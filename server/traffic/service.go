@@ -1,7 +1,7 @@
 // Package traffic decides which version or model answers a request that names no version: by
 // headers, parameters and weights, for sequences by the version that they began on, and for canaries
 // by a share that grows. It stands between the frontends and the repository. The document of the
-// rules is package routing; package canary compares versions, and package shadow copies requests.
+// rules is package trafficrules. A canary compares the answers of two targets, and a shadow copies requests.
 package traffic
 
 import (
@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/routing"
 	"triton/pkg/tensor"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
 
 // Rules is the document of the control API and of the parameter traffic_rules.
-type Rules = routing.Rules
+type Rules = trafficrules.Rules
 
 // Options configure a Service.
 type Options struct {
@@ -98,7 +98,7 @@ func (s *Service) Model(name, version string) (infer.Model, error) {
 
 // routed returns the model from which Choose makes the version that answers a request. It takes the
 // caller's reference to m, the fallback.
-func (s *Service) routed(m infer.Model, p *policy, at routing.Target) *routed {
+func (s *Service) routed(m infer.Model, p *policy, at trafficrules.Target) *routed {
 	d := routedModels.Get().(*routed)
 	*d = routed{Model: m, service: s, policy: p, at: at}
 	return d
@@ -106,10 +106,10 @@ func (s *Service) routed(m infer.Model, p *policy, at routing.Target) *routed {
 
 // acquireFallback returns the fallback of a policy, or else the newest version of the model. The
 // fallback's own rules apply as far as they have a fallback.
-func (s *Service) acquireFallback(p *policy) (infer.Model, routing.Target, error) {
+func (s *Service) acquireFallback(p *policy) (infer.Model, trafficrules.Target, error) {
 	at := s.resolve(p)
 	m, err := s.Service.Model(at.Model, at.Version)
-	if own := (routing.Target{Model: p.name.name}); err != nil && at != own {
+	if own := (trafficrules.Target{Model: p.name.name}); err != nil && at != own {
 		if newest, otherErr := s.Service.Model(own.Model, ""); otherErr == nil {
 			return newest, own, nil
 		}
@@ -118,9 +118,9 @@ func (s *Service) acquireFallback(p *policy) (infer.Model, routing.Target, error
 }
 
 // resolve returns the fallback of a policy, followed through the rules of other names.
-func (s *Service) resolve(p *policy) routing.Target {
+func (s *Service) resolve(p *policy) trafficrules.Target {
 	at := p.targets[p.fallback]
-	for range routing.MaxChain {
+	for range trafficrules.MaxChain {
 		next := s.next(p, at)
 		if next == nil {
 			break
@@ -131,7 +131,7 @@ func (s *Service) resolve(p *policy) routing.Target {
 }
 
 // next returns the policy that applies after a target of p was chosen; nil: none does.
-func (s *Service) next(p *policy, t routing.Target) *policy {
+func (s *Service) next(p *policy, t trafficrules.Target) *policy {
 	if t.Version != "" || t.Model == p.name.name {
 		return nil
 	}
@@ -166,5 +166,5 @@ func (s *Service) Changed(model string, config *inferencepb.ModelConfig) {
 	if config == nil {
 		return // the rules stay for the time when the model is back
 	}
-	s.setFile(model, config.GetParameters()[routing.Parameter].GetStringValue())
+	s.setFile(model, config.GetParameters()[trafficrules.Parameter].GetStringValue())
 }

@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/routing"
 	"triton/pkg/status"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
-	"triton/server/traffic/canary"
-	"triton/server/traffic/shadow"
 )
 
 // maxNames bounds the number of names with rules.
@@ -41,10 +39,10 @@ func (s *Service) SetTraffic(ctx context.Context, model string, document json.Ra
 }
 
 // Set replaces the live rules of a model or an alias. With a generation it returns
-// routing.ErrGeneration unless the rules still have that generation. Rules of an unknown name that
+// trafficrules.ErrGeneration unless the rules still have that generation. Rules of an unknown name that
 // lead to no model are refused, because the name is probably wrong.
 func (s *Service) Set(_ context.Context, model string, document []byte, generation *uint64) error {
-	rules, err := routing.Read(model, document)
+	rules, err := trafficrules.Read(model, document)
 	if err == nil && !rules.Leads(model) && !s.known(model) {
 		return status.New(status.NotFound, "traffic rules of '%s': there is no such model in the repository, and the rules name no other one", model)
 	}
@@ -62,7 +60,7 @@ func (s *Service) set(model string, document []byte, generation *uint64) error {
 	if err := infer.CheckModelName(model); err != nil {
 		return err
 	}
-	rules, err := routing.Read(model, document)
+	rules, err := trafficrules.Read(model, document)
 	if err != nil {
 		return ruleError(model, err)
 	}
@@ -70,9 +68,9 @@ func (s *Service) set(model string, document []byte, generation *uint64) error {
 	defer s.mu.Unlock()
 	n := s.names[model]
 	if !n.has(generation) {
-		return routing.ErrGeneration
+		return trafficrules.ErrGeneration
 	}
-	if err := routing.CheckChain(model, rules, s.rulesOf); err != nil {
+	if err := trafficrules.CheckChain(model, rules, s.rulesOf); err != nil {
 		return ruleError(model, err)
 	}
 	if n == nil {
@@ -95,7 +93,7 @@ func (s *Service) Delete(_ context.Context, model string, generation *uint64) er
 	defer s.mu.Unlock()
 	n := s.names[model]
 	if !n.has(generation) {
-		return routing.ErrGeneration
+		return trafficrules.ErrGeneration
 	}
 	if n == nil || n.live == nil {
 		return nil
@@ -123,7 +121,7 @@ func ruleError(model string, err error) error {
 }
 
 // rulesOf returns the rules of a name. The caller holds the lock.
-func (s *Service) rulesOf(name string) *routing.Rules {
+func (s *Service) rulesOf(name string) *trafficrules.Rules {
 	if n := s.names[name]; n != nil {
 		return n.rules()
 	}
@@ -143,11 +141,11 @@ func (s *Service) setFile(model, text string) {
 		s.names[model] = n
 	}
 	n.fileText = text
-	var rules *routing.Rules
+	var rules *trafficrules.Rules
 	if text != "" {
 		var err error
-		if rules, err = routing.Read(model, []byte(text)); err == nil {
-			err = routing.CheckChain(model, rules, s.rulesOf)
+		if rules, err = trafficrules.Read(model, []byte(text)); err == nil {
+			err = trafficrules.CheckChain(model, rules, s.rulesOf)
 		}
 		if err != nil {
 			s.opts.Log.Error(fmt.Sprintf("the traffic rules in the file of '%s' are not used: %v", model, err))
@@ -165,8 +163,8 @@ func (s *Service) apply(n *name) {
 	s.generation++
 	n.generation = s.generation
 	rules := n.rules()
-	var c *routing.Canary
-	var m *routing.Shadow
+	var c *trafficrules.Canary
+	var m *trafficrules.Shadow
 	if rules != nil {
 		c, m = rules.Canary, rules.Shadow
 	}
@@ -175,7 +173,7 @@ func (s *Service) apply(n *name) {
 		n.canary = nil
 		switch {
 		case c != nil:
-			n.canary = s.newCanary(n.name, c)
+			n.canary = s.resumeCanary(n.name, c)
 		case rules != nil: // else the model may be loaded again with the same rules
 			s.forget(n.name)
 		}
@@ -183,7 +181,7 @@ func (s *Service) apply(n *name) {
 	if n.shadow == nil || !reflect.DeepEqual(n.shadow.Config(), m) {
 		s.endShadow(n)
 		if m != nil {
-			n.shadow = s.newShadow(n.name, m)
+			n.shadow = s.startShadow(n.name, m)
 		}
 	}
 	s.publish(n)
@@ -198,7 +196,7 @@ func (s *Service) publish(n *name) {
 	}
 	rules := n.rules()
 	if rules == nil && n.sequences.count(time.Now()) > 0 {
-		rules = &routing.Rules{}
+		rules = &trafficrules.Rules{}
 	}
 	if rules == nil {
 		delete(next, n.name)
@@ -213,10 +211,10 @@ func (s *Service) publish(n *name) {
 	s.table.Store(&next)
 }
 
-// newShadow returns the shadow of a name, which runs if the service does.
-func (s *Service) newShadow(model string, c *routing.Shadow) *shadow.Shadow {
+// startShadow returns the shadow of a name, which runs if the service does.
+func (s *Service) startShadow(model string, c *trafficrules.Shadow) *shadow {
 	to := c.Of(model)
-	m := shadow.New(shadow.Options{
+	m := newShadow(shadowOptions{
 		Config: c, Pool: s.opts.Pool, Random: s.opts.Random, Log: s.opts.Log,
 		Acquire: func() (infer.Model, error) { return s.Service.Model(to.Model, to.Version) },
 	})
@@ -245,14 +243,14 @@ func errNoCanary(model string) error {
 }
 
 // Promote gives the canary of a model the share of its last step.
-func (s *Service) Promote(model string) error { return s.command(model, (*canary.Canary).Promote) }
+func (s *Service) Promote(model string) error { return s.command(model, (*canary).Promote) }
 
 // Rollback takes the share of a model's canary away.
 func (s *Service) Rollback(model string) error {
-	return s.command(model, (*canary.Canary).Rollback)
+	return s.command(model, (*canary).Rollback)
 }
 
-func (s *Service) command(model string, do func(*canary.Canary, time.Time)) error {
+func (s *Service) command(model string, do func(*canary, time.Time)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.names[model]
@@ -268,7 +266,7 @@ func (s *Service) command(model string, do func(*canary.Canary, time.Time)) erro
 // lock.
 func (s *Service) canaryChanged(n *name) {
 	st := n.canary.Status()
-	if st.State == routing.CanaryRolledBack {
+	if st.State == trafficrules.CanaryRolledBack {
 		n.rollbacks++
 	}
 	s.publish(n)
@@ -277,7 +275,7 @@ func (s *Service) canaryChanged(n *name) {
 	if st.Reason != "" {
 		text += ": " + st.Reason
 	}
-	if st.State == routing.CanaryRolledBack {
+	if st.State == trafficrules.CanaryRolledBack {
 		s.opts.Log.Warn(text)
 		return
 	}

@@ -3,19 +3,17 @@ package traffic
 import (
 	"sync"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
-	"triton/server/traffic/canary"
-	"triton/server/traffic/shadow"
 )
 
 // watch observes the responses of a submitted request. It is pooled; its last Send ends it.
 type watch struct {
 	next    infer.Sink
-	records [routing.MaxChain]canary.Record
+	records [trafficrules.MaxChain]canaryRecord
 	n       int
 	start   int64
-	copied  *shadow.Copy
+	copied  *shadowCopy
 	sent    int // responses with data or an error
 	err     error
 	counted bool

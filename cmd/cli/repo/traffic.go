@@ -10,7 +10,7 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
 var trafficForms = []flags.Form{flags.TextForm, flags.JSONForm}
@@ -66,8 +66,8 @@ type trafficCommand struct {
 	bind                func(f *flags.Set)
 	// all reports that the command works without a model.
 	all  bool
-	do   func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error)
-	text func(w io.Writer, all []*routing.Status) error // nil: text
+	do   func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error)
+	text func(w io.Writer, all []*trafficrules.Status) error // nil: text
 }
 
 func (s trafficCommand) command(p process.Process) *cobra.Command {

@@ -13,23 +13,23 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/client"
-	"triton/pkg/routing"
 	"triton/pkg/status"
+	"triton/pkg/trafficrules"
 )
 
 // oneStatus returns a state as a list.
-func oneStatus(st *routing.Status, err error) ([]*routing.Status, error) {
+func oneStatus(st *trafficrules.Status, err error) ([]*trafficrules.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []*routing.Status{st}, nil
+	return []*trafficrules.Status{st}, nil
 }
 
 func getCommand(p process.Process) *cobra.Command {
 	return trafficCommand{
 		use: "get", short: "Print the rules of a model, or of all, and their state", all: true,
 		example: "  triton repo traffic get\n  triton repo traffic get -m chat --output json",
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
 			if model == "" {
 				return c.AllTraffic(ctx)
 			}
@@ -48,12 +48,12 @@ func setCommand(p process.Process) *cobra.Command {
 			f.StringVarP(&file, "file", "f", "", "file with the rules in JSON; - is standard input; required")
 			f.Uint64Var(&generation, "generation", 0, "fail unless the rules still have this generation; 0: replace any")
 		},
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
 			text, err := readRules(p, file)
 			if err != nil {
 				return nil, err
 			}
-			if _, err := routing.Read(model, text); err != nil {
+			if _, err := trafficrules.Read(model, text); err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
 			return oneStatus(c.SetTraffic(ctx, model, text, generation))
@@ -67,7 +67,7 @@ func readRules(p process.Process, file string) ([]byte, error) {
 	case "":
 		return nil, process.UsageError("name the file with --file FILE")
 	case "-":
-		return io.ReadAll(io.LimitReader(p.Stdin, routing.MaxDocument+1))
+		return io.ReadAll(io.LimitReader(p.Stdin, trafficrules.MaxDocument+1))
 	}
 	return os.ReadFile(file)
 }
@@ -75,7 +75,7 @@ func readRules(p process.Process, file string) ([]byte, error) {
 func deleteCommand(p process.Process) *cobra.Command {
 	return trafficCommand{
 		use: "delete", short: "Delete the live rules of a model, so that those of its file apply",
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
 			return nil, c.DeleteTraffic(ctx, model, 0)
 		},
 	}.command(p)
@@ -84,7 +84,7 @@ func deleteCommand(p process.Process) *cobra.Command {
 func promoteCommand(p process.Process) *cobra.Command {
 	return trafficCommand{
 		use: "promote", short: "Give the canary of a model the share of its last step", text: writeCanaries,
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
 			return oneStatus(c.PromoteTraffic(ctx, model))
 		},
 	}.command(p)
@@ -93,14 +93,14 @@ func promoteCommand(p process.Process) *cobra.Command {
 func rollbackCommand(p process.Process) *cobra.Command {
 	return trafficCommand{
 		use: "rollback", short: "Take the share of a model's canary away", text: writeCanaries,
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
 			return oneStatus(c.RollbackTraffic(ctx, model))
 		},
 	}.command(p)
 }
 
 func canaryCommand(p process.Process) *cobra.Command {
-	var k routing.Canary
+	var k trafficrules.Canary
 	return trafficCommand{
 		use: "canary", short: "Start a canary, or print its state", text: writeCanaries,
 		example: "  triton repo traffic canary -m chat --version 2 --stable 1\n  triton repo traffic canary -m chat",
@@ -113,17 +113,17 @@ func canaryCommand(p process.Process) *cobra.Command {
 			f.Float64Var(&k.StepSeconds, "step-seconds", 0, "minimum time of a step (default 300)")
 			f.IntVar(&k.MinSamples, "min-samples", 0, "minimum number of requests to each version in a step (default 1000)")
 		},
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
-			if k.Target == (routing.Target{}) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
+			if k.Target == (trafficrules.Target{}) {
 				return oneStatus(c.Traffic(ctx, model, false))
 			}
-			return oneStatus(changeRules(ctx, c, model, func(r *routing.Rules) { r.Canary, r.Weights = &k, nil }))
+			return oneStatus(changeRules(ctx, c, model, func(r *trafficrules.Rules) { r.Canary, r.Weights = &k, nil }))
 		},
 	}.command(p)
 }
 
 func shadowCommand(p process.Process) *cobra.Command {
-	var s routing.Shadow
+	var s trafficrules.Shadow
 	return trafficCommand{
 		use: "shadow", short: "Start a shadow, or print what it has found", text: writeShadows,
 		example: "  triton repo traffic shadow -m chat --version 2 --percent 10\n  triton repo traffic shadow -m chat",
@@ -133,11 +133,11 @@ func shadowCommand(p process.Process) *cobra.Command {
 			f.Float64Var(&s.Percent, "percent", 10, "share of requests that are copied")
 			f.BoolVar(&s.HideContents, "hide-contents", false, "keep values and request ids out of the sampled differences")
 		},
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
-			if s.Target == (routing.Target{}) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
+			if s.Target == (trafficrules.Target{}) {
 				return oneStatus(c.Traffic(ctx, model, false))
 			}
-			return oneStatus(changeRules(ctx, c, model, func(r *routing.Rules) { r.Shadow = &s }))
+			return oneStatus(changeRules(ctx, c, model, func(r *trafficrules.Rules) { r.Shadow = &s }))
 		},
 	}.command(p)
 }
@@ -145,15 +145,15 @@ func shadowCommand(p process.Process) *cobra.Command {
 func diffsCommand(p process.Process) *cobra.Command {
 	return trafficCommand{
 		use: "diffs", short: "Print the sampled differences of a shadow", text: writeDiffs,
-		do: func(ctx context.Context, c *client.Client, model string) ([]*routing.Status, error) {
+		do: func(ctx context.Context, c *client.Client, model string) ([]*trafficrules.Status, error) {
 			return oneStatus(c.Traffic(ctx, model, true))
 		},
 	}.command(p)
 }
 
 // change edits the rules of a model. It fails if another writer changes them meanwhile.
-func changeRules(ctx context.Context, c *client.Client, model string, edit func(*routing.Rules)) (*routing.Status, error) {
-	rules, generation := &routing.Rules{}, uint64(0)
+func changeRules(ctx context.Context, c *client.Client, model string, edit func(*trafficrules.Rules)) (*trafficrules.Status, error) {
+	rules, generation := &trafficrules.Rules{}, uint64(0)
 	st, err := c.Traffic(ctx, model, false)
 	var se *status.Error
 	switch {

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"triton/cmd/cli/process"
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/server"
 	"triton/server/repository"
 	"triton/server/servertest"
@@ -102,9 +102,9 @@ func TestDocumentedFields(t *testing.T) {
 	text, err := os.ReadFile(trafficDocument)
 	require.NoError(t, err)
 	zero, one := 0.0, 1
-	all, err := json.Marshal(&routing.Rules{
-		Canary: &routing.Canary{Steps: []float64{1}, StepSeconds: 1, MinSamples: 1, Significance: 1, MaxErrorIncrease: &zero, MaxP99Ratio: 1},
-		Shadow: &routing.Shadow{MaxPending: 1, MaxBytes: 1, TimeoutSeconds: 1, Tolerances: map[string]routing.Tolerance{}, NaNDiffers: true, Diffs: &one, HideContents: true},
+	all, err := json.Marshal(&trafficrules.Rules{
+		Canary: &trafficrules.Canary{Steps: []float64{1}, StepSeconds: 1, MinSamples: 1, Significance: 1, MaxErrorIncrease: &zero, MaxP99Ratio: 1},
+		Shadow: &trafficrules.Shadow{MaxPending: 1, MaxBytes: 1, TimeoutSeconds: 1, Tolerances: map[string]trafficrules.Tolerance{}, NaNDiffers: true, Diffs: &one, HideContents: true},
 	})
 	require.NoError(t, err)
 	for _, f := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(string(all), -1) {
@@ -136,7 +136,7 @@ func TestTrafficCommands(t *testing.T) {
 	require.Contains(t, run("rollback"), "rolled_back")
 	require.Contains(t, run("promote"), "100 % of the requests")
 	require.Contains(t, run("diffs"), "chat has no sampled differences.")
-	var st routing.Status
+	var st trafficrules.Status
 	require.NoError(t, json.Unmarshal([]byte(run("get", "--output", "json")), &st))
 	require.Equal(t, "live", st.Source)
 	require.Empty(t, run("delete"))

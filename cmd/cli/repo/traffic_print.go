@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/pkg/ui"
 )
 
 // writeTrafficJSON writes the state of one model as an object, and of several as an array.
-func writeTrafficJSON(w io.Writer, all []*routing.Status, single bool) error {
+func writeTrafficJSON(w io.Writer, all []*trafficrules.Status, single bool) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
@@ -37,7 +37,7 @@ func rightColumns(columns []ui.Column, titles ...string) []ui.Column {
 }
 
 // writeTrafficText writes the rules and the decisions of each model.
-func writeTrafficText(w io.Writer, all []*routing.Status) error {
+func writeTrafficText(w io.Writer, all []*trafficrules.Status) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "No model has traffic rules.")
 		return err
@@ -63,7 +63,7 @@ func writeTrafficText(w io.Writer, all []*routing.Status) error {
 }
 
 // writeCanaries writes the state of each canary.
-func writeCanaries(w io.Writer, all []*routing.Status) error {
+func writeCanaries(w io.Writer, all []*trafficrules.Status) error {
 	for _, st := range all {
 		c := st.Canary
 		if c == nil {
@@ -74,7 +74,7 @@ func writeCanaries(w io.Writer, all []*routing.Status) error {
 		if c.Reason != "" {
 			fmt.Fprintf(w, "%s\n", c.Reason)
 		}
-		row := func(name string, n routing.Window) []string {
+		row := func(name string, n trafficrules.Window) []string {
 			interval := fmt.Sprintf("%s to %s", ui.Number(n.P99Low/1e3), ui.Number(n.P99High/1e3))
 			if n.P99High == 0 {
 				interval = "too few requests"
@@ -90,7 +90,7 @@ func writeCanaries(w io.Writer, all []*routing.Status) error {
 }
 
 // writeShadows writes the results of each shadow.
-func writeShadows(w io.Writer, all []*routing.Status) error {
+func writeShadows(w io.Writer, all []*trafficrules.Status) error {
 	for _, st := range all {
 		s := st.Shadow
 		if s == nil {
@@ -110,7 +110,7 @@ func writeShadows(w io.Writer, all []*routing.Status) error {
 }
 
 // writeDiffs writes the sampled differences.
-func writeDiffs(w io.Writer, all []*routing.Status) error {
+func writeDiffs(w io.Writer, all []*trafficrules.Status) error {
 	for _, st := range all {
 		if st.Shadow == nil || len(st.Shadow.Diffs) == 0 {
 			fmt.Fprintf(w, "%s has no sampled differences.\n", st.Model)

@@ -14,9 +14,9 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
-	"triton/pkg/routing"
 	"triton/pkg/spelling"
 	"triton/pkg/status"
+	"triton/pkg/trafficrules"
 )
 
 // The parameters.
@@ -39,7 +39,7 @@ const (
 	keyNice         = "python_nice"
 	keyExecute      = "python_execute_limit_milliseconds"
 
-	keyTraffic = routing.Parameter
+	keyTraffic = trafficrules.Parameter
 
 	keyPin       = "on_demand_pin"
 	keyKeepAlive = "on_demand_keep_alive_seconds"
@@ -72,12 +72,12 @@ const rule = "TRN820"
 
 // Settings are the features that a configuration enables; the zero value enables none.
 type Settings struct {
-	Delay     *Delay         // nil: the queue delay is max_queue_delay_microseconds
-	Admission bool           // requests that cannot meet their deadline are refused
-	Shed      *Shed          // nil: no request is refused for its time in the queue
-	Lengths   *Lengths       // nil: no length buckets
-	Process   *Process       // nil: the processes of a Python model are not limited
-	Traffic   *routing.Rules // nil: requests without a version go to the newest
+	Delay     *Delay              // nil: the queue delay is max_queue_delay_microseconds
+	Admission bool                // requests that cannot meet their deadline are refused
+	Shed      *Shed               // nil: no request is refused for its time in the queue
+	Lengths   *Lengths            // nil: no length buckets
+	Process   *Process            // nil: the processes of a Python model are not limited
+	Traffic   *trafficrules.Rules // nil: requests without a version go to the newest
 	Residency Residency
 }
 

@@ -21,8 +21,6 @@ import (
 	"triton/pkg/sharedlib"
 	"triton/pkg/status"
 	"triton/server/cache"
-	"triton/server/cache/breaker"
-	"triton/server/cache/stored"
 	_ "triton/server/capi" // has the functions for errors, attributes and metrics that libraries call
 	"triton/server/infer"
 )
@@ -31,7 +29,7 @@ import (
 type Cache struct {
 	opts    Options
 	native  *C.struct_trt_cache
-	breaker *breaker.Breaker
+	breaker *cache.Breaker
 	jobs    chan *job // to workers that wait
 	// initialized reports that the library has made its cache in time.
 	initialized bool
@@ -66,7 +64,7 @@ func Open(o Options) (*Cache, error) {
 		return nil, err
 	}
 	return &Cache{
-		opts: o, native: native, breaker: breaker.New(o.Log, "cache library '"+o.Name+"'"),
+		opts: o, native: native, breaker: cache.NewBreaker(o.Log, "cache library '"+o.Name+"'"),
 		jobs: make(chan *job), stop: make(chan struct{}),
 	}, nil
 }
@@ -172,7 +170,7 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 	if j.value == nil {
 		return false
 	}
-	if err := stored.Decode(j.value, into); err != nil {
+	if err := cache.DecodeStored(j.value, into); err != nil {
 		into.Reset()
 		c.breaker.Report("lookup", err)
 		return false
@@ -186,12 +184,12 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 	if !c.initialized || c.breaker.Open() {
 		return nil // logged already
 	}
-	n := stored.Size(resp)
+	n := cache.StoredSize(resp)
 	value, err := c.opts.Pool.TryGet(n)
 	if err != nil {
 		return status.New(status.Unavailable, "no memory to store a response: %w", err)
 	}
-	stored.Append(value.Bytes()[:0], resp)
+	cache.AppendStored(value.Bytes()[:0], resp)
 	j := newJob(k)
 	j.insert, j.value = true, value
 	if !c.do(context.Background(), j, "insert") {

@@ -17,8 +17,6 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/cache"
-	"triton/server/cache/breaker"
-	"triton/server/cache/stored"
 	"triton/server/infer"
 )
 
@@ -37,7 +35,7 @@ type Cache struct {
 	prefix  string
 	timeout time.Duration // of one lookup
 	connect time.Duration // timeout of Check
-	breaker *breaker.Breaker
+	breaker *cache.Breaker
 
 	ttl   time.Duration // of a stored response; 0: unlimited
 	queue chan item
@@ -60,7 +58,7 @@ func New(settings map[string]string, log *slog.Logger) (*Cache, error) {
 	}
 	return &Cache{
 		client: newClient(o), prefix: o.prefix, timeout: o.timeout, connect: o.connect, ttl: o.ttl,
-		breaker: breaker.New(log, "Redis at "+o.address), queue: make(chan item, maxWaiting),
+		breaker: cache.NewBreaker(log, "Redis at "+o.address), queue: make(chan item, maxWaiting),
 	}, nil
 }
 
@@ -110,7 +108,7 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 		return false
 	}
 	c.breaker.Succeed()
-	if err := stored.Decode(tensor.HeapBuffer(value), into); err != nil {
+	if err := cache.DecodeStored(tensor.HeapBuffer(value), into); err != nil {
 		into.Reset()
 		c.breaker.Report("lookup", err)
 		return false
@@ -121,7 +119,7 @@ func (c *Cache) Lookup(ctx context.Context, k cache.Key, into *infer.Response) b
 // Insert queues a copy to be written. It does not know whether Redis has the key
 // already.
 func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
-	n := int64(stored.Size(resp))
+	n := int64(cache.StoredSize(resp))
 	switch {
 	case n > maxBytes:
 		return status.New(status.Internal, "Requested byte_size: %d is greater than the largest response that is sent to Redis: %d", n, maxBytes)
@@ -133,7 +131,7 @@ func (c *Cache) Insert(k cache.Key, resp *infer.Response) error {
 		return nil
 	}
 	select {
-	case c.queue <- item{c.redisKey(k), stored.Append(make([]byte, 0, n), resp)}:
+	case c.queue <- item{c.redisKey(k), cache.AppendStored(make([]byte, 0, n), resp)}:
 	default:
 		c.bytes.Add(-n)
 		c.breaker.Report("insert", errBusy)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
 // weights shares the requests without a version among the versions of a model, changes the shares,
@@ -46,9 +46,9 @@ func (weights) play(e *episode) error {
 
 // share sets the weights of versions.
 func (e *episode) share(versions []int, weight func(version int) float64) error {
-	var rules routing.Rules
+	var rules trafficrules.Rules
 	for _, v := range versions {
-		rules.Weights = append(rules.Weights, routing.Weight{Target: routing.Target{Version: strconv.Itoa(v)}, Weight: weight(v)})
+		rules.Weights = append(rules.Weights, trafficrules.Weight{Target: trafficrules.Target{Version: strconv.Itoa(v)}, Weight: weight(v)})
 	}
 	document, err := json.Marshal(&rules)
 	if err != nil {

@@ -1,6 +1,4 @@
-// Package breaker keeps requests from waiting for a cache that does not answer, and bounds how
-// often its failures are logged.
-package breaker
+package cache
 
 import (
 	"fmt"
@@ -10,11 +8,12 @@ import (
 	"triton/server/infer"
 )
 
-// pause is the time in nanoseconds for which the cache is not called after a failure. After it
+// breakerPause is the time in nanoseconds for which the cache is not called after a failure. After it
 // one call tries the cache again. Failures are logged at most once per pause.
-const pause = 1e9
+const breakerPause = 1e9
 
-// Breaker remembers whether a cache answers. It is safe for concurrent use.
+// Breaker keeps requests from waiting for a cache that does not answer, and bounds how often its
+// failures are logged. It is safe for concurrent use.
 type Breaker struct {
 	log        *slog.Logger
 	what       string
@@ -23,8 +22,8 @@ type Breaker struct {
 	suppressed atomic.Int64 // messages suppressed since then
 }
 
-// New returns the breaker of a cache that answers. what names the cache in the log.
-func New(log *slog.Logger, what string) *Breaker { return &Breaker{log: log, what: what} }
+// NewBreaker returns the breaker of a cache that answers. what names the cache in the log.
+func NewBreaker(log *slog.Logger, what string) *Breaker { return &Breaker{log: log, what: what} }
 
 // Open reports whether calls are blocked now.
 func (b *Breaker) Open() bool {
@@ -40,7 +39,7 @@ func (b *Breaker) Allows() bool {
 		return true
 	}
 	now := infer.Now()
-	return now >= until && b.until.CompareAndSwap(until, now+pause)
+	return now >= until && b.until.CompareAndSwap(until, now+breakerPause)
 }
 
 // Succeed records that the cache answered.
@@ -52,7 +51,7 @@ func (b *Breaker) Succeed() {
 
 // Fail blocks calls for a while and logs why.
 func (b *Breaker) Fail(call string, err error) {
-	b.until.Store(infer.Now() + pause)
+	b.until.Store(infer.Now() + breakerPause)
 	b.report("failed; until it answers again, lookups miss and responses are not stored", call, err)
 }
 
@@ -61,7 +60,7 @@ func (b *Breaker) Report(call string, err error) { b.report("failed", call, err)
 
 func (b *Breaker) report(text, call string, err error) {
 	now, last := infer.Now(), b.lastLog.Load()
-	if last != 0 && now-last < pause || !b.lastLog.CompareAndSwap(last, max(now, 1)) {
+	if last != 0 && now-last < breakerPause || !b.lastLog.CompareAndSwap(last, max(now, 1)) {
 		b.suppressed.Add(1)
 		return
 	}

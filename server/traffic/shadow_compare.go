@@ -1,4 +1,4 @@
-package shadow
+package traffic
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"triton/pkg/kserve"
-	"triton/pkg/routing"
 	"triton/pkg/tensor"
+	"triton/pkg/trafficrules"
 )
 
 // The reasons of a difference.
@@ -26,17 +26,17 @@ const (
 type comparison struct {
 	elements, mismatched uint64
 	maxAbs               float64
-	diffs                []routing.Diff // one for each output that differs
+	diffs                []trafficrules.Diff // one for each output that differs
 }
 
-// compare compares the outputs of the shadow with those of the primary.
-func compare(c *routing.Shadow, primary, other []kserve.Tensor) comparison {
+// compareOutputs compares the outputs of the shadow with those of the primary.
+func compareOutputs(c *trafficrules.Shadow, primary, other []kserve.Tensor) comparison {
 	var r comparison
 	for i := range primary {
 		a := &primary[i]
-		b := named(other, a.Name)
+		b := tensorNamed(other, a.Name)
 		if b == nil {
-			r.diffs = append(r.diffs, routing.Diff{Output: a.Name, Reason: reasonMissing})
+			r.diffs = append(r.diffs, trafficrules.Diff{Output: a.Name, Reason: reasonMissing})
 			continue
 		}
 		if d := r.output(c, a, b); d != nil {
@@ -45,14 +45,14 @@ func compare(c *routing.Shadow, primary, other []kserve.Tensor) comparison {
 		}
 	}
 	for i := range other {
-		if named(primary, other[i].Name) == nil {
-			r.diffs = append(r.diffs, routing.Diff{Output: other[i].Name, Reason: reasonUnexpected})
+		if tensorNamed(primary, other[i].Name) == nil {
+			r.diffs = append(r.diffs, trafficrules.Diff{Output: other[i].Name, Reason: reasonUnexpected})
 		}
 	}
 	return r
 }
 
-func named(all []kserve.Tensor, name string) *kserve.Tensor {
+func tensorNamed(all []kserve.Tensor, name string) *kserve.Tensor {
 	i := slices.IndexFunc(all, func(t kserve.Tensor) bool { return t.Name == name })
 	if i < 0 {
 		return nil
@@ -61,12 +61,12 @@ func named(all []kserve.Tensor, name string) *kserve.Tensor {
 }
 
 // output compares two outputs of the same name; nil: they agree.
-func (r *comparison) output(c *routing.Shadow, a, b *kserve.Tensor) *routing.Diff {
+func (r *comparison) output(c *trafficrules.Shadow, a, b *kserve.Tensor) *trafficrules.Diff {
 	switch {
 	case a.DataType != b.DataType:
-		return &routing.Diff{Reason: reasonType, Detail: fmt.Sprintf("%s instead of %s", b.DataType, a.DataType)}
+		return &trafficrules.Diff{Reason: reasonType, Detail: fmt.Sprintf("%s instead of %s", b.DataType, a.DataType)}
 	case !slices.Equal(a.Shape, b.Shape):
-		return &routing.Diff{Reason: reasonShape, Detail: fmt.Sprintf("%v instead of %v", b.Shape, a.Shape)}
+		return &trafficrules.Diff{Reason: reasonShape, Detail: fmt.Sprintf("%v instead of %v", b.Shape, a.Shape)}
 	}
 	x, y := contents(&a.Data), contents(&b.Data)
 	if a.DataType == tensor.Bytes {
@@ -74,10 +74,10 @@ func (r *comparison) output(c *routing.Shadow, a, b *kserve.Tensor) *routing.Dif
 	}
 	size := a.DataType.Size()
 	if len(x) != len(y) || size == 0 || len(x)%size != 0 {
-		return &routing.Diff{Reason: reasonMalformed, Detail: fmt.Sprintf("%d bytes instead of %d", len(y), len(x))}
+		return &trafficrules.Diff{Reason: reasonMalformed, Detail: fmt.Sprintf("%d bytes instead of %d", len(y), len(x))}
 	}
 	r.elements += uint64(len(x) / size)
-	if bytes.Equal(x, y) && (!c.NaNDiffers || decode(a.DataType) == nil) {
+	if bytes.Equal(x, y) && (!c.NaNDiffers || elementDecoder(a.DataType) == nil) {
 		return nil
 	}
 	return r.numbers(c, a.DataType, x, y)
@@ -94,27 +94,27 @@ func contents(d *tensor.Data) []byte {
 }
 
 // numbers compares tensors of equal size element by element.
-func (r *comparison) numbers(c *routing.Shadow, d tensor.DataType, x, y []byte) *routing.Diff {
-	size, read := d.Size(), decode(d)
+func (r *comparison) numbers(c *trafficrules.Shadow, d tensor.DataType, x, y []byte) *trafficrules.Diff {
+	size, read := d.Size(), elementDecoder(d)
 	tolerance, _ := c.Tolerance(d.String())
-	diff := routing.Diff{Reason: reasonValues, Elements: len(x) / size}
+	diff := trafficrules.Diff{Reason: reasonValues, Elements: len(x) / size}
 	for i := 0; i < len(x); i += size {
 		a, b := x[i:i+size], y[i:i+size]
 		var same bool
 		var abs float64
 		if read == nil {
 			if same = bytes.Equal(a, b); !same {
-				abs = math.Abs(integer(d, a) - integer(d, b))
+				abs = math.Abs(integerElement(d, a) - integerElement(d, b))
 			}
 		} else {
-			same, abs = close(tolerance, !c.NaNDiffers, read(a), read(b))
+			same, abs = closeEnough(tolerance, !c.NaNDiffers, read(a), read(b))
 		}
 		diff.MaxAbsError = max(diff.MaxAbsError, abs)
 		if same {
 			continue
 		}
 		if diff.Mismatched == 0 {
-			diff.Index, diff.PrimaryValue, diff.ShadowValue = i/size, show(d, a), show(d, b)
+			diff.Index, diff.PrimaryValue, diff.ShadowValue = i/size, showElement(d, a), showElement(d, b)
 		}
 		diff.Mismatched++
 	}
@@ -126,8 +126,8 @@ func (r *comparison) numbers(c *routing.Shadow, d tensor.DataType, x, y []byte) 
 	return &diff
 }
 
-// close reports whether b may stand for a, and their distance; 0 for a pair that has none.
-func close(t routing.Tolerance, sameNaN bool, a, b float64) (same bool, abs float64) {
+// closeEnough reports whether b may stand for a, and their distance; 0 for a pair that has none.
+func closeEnough(t trafficrules.Tolerance, sameNaN bool, a, b float64) (same bool, abs float64) {
 	switch {
 	case math.IsNaN(a) || math.IsNaN(b):
 		return sameNaN && math.IsNaN(a) && math.IsNaN(b), 0
@@ -139,20 +139,20 @@ func close(t routing.Tolerance, sameNaN bool, a, b float64) (same bool, abs floa
 }
 
 // strings compares BYTES tensors.
-func (r *comparison) strings(x, y []byte) *routing.Diff {
+func (r *comparison) strings(x, y []byte) *trafficrules.Diff {
 	as, errA := elements(x)
 	bs, errB := elements(y)
 	if errA != nil || errB != nil || len(as) != len(bs) {
-		return &routing.Diff{Reason: reasonMalformed, Detail: fmt.Sprintf("%d elements instead of %d", len(bs), len(as))}
+		return &trafficrules.Diff{Reason: reasonMalformed, Detail: fmt.Sprintf("%d elements instead of %d", len(bs), len(as))}
 	}
 	r.elements += uint64(len(as))
-	diff := routing.Diff{Reason: reasonValues, Elements: len(as)}
+	diff := trafficrules.Diff{Reason: reasonValues, Elements: len(as)}
 	for i := range as {
 		if bytes.Equal(as[i], bs[i]) {
 			continue
 		}
 		if diff.Mismatched == 0 {
-			diff.Index, diff.PrimaryValue, diff.ShadowValue = i, show(tensor.Bytes, as[i]), show(tensor.Bytes, bs[i])
+			diff.Index, diff.PrimaryValue, diff.ShadowValue = i, showElement(tensor.Bytes, as[i]), showElement(tensor.Bytes, bs[i])
 		}
 		diff.Mismatched++
 	}

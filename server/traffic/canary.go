@@ -1,7 +1,4 @@
-// Package canary decides how large the share of a canary is: it compares the errors and the latency
-// of the canary with those of the stable target in the same time, advances by steps, and rolls back.
-// It does not choose targets of requests.
-package canary
+package traffic
 
 import (
 	"fmt"
@@ -10,36 +7,38 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
-// Options describe a canary.
-type Options struct {
-	Config *routing.Canary
+// canaryOptions describe a canary.
+type canaryOptions struct {
+	Config *trafficrules.Canary
 	Now    time.Time
 	// From is the state to go on from; nil: the first step.
-	From *Saved
+	From *savedCanary
 }
 
-// Saved is the state of a canary before a restart. What the targets have answered in the step is not
-// kept: the step begins again.
-type Saved struct {
-	State  routing.CanaryState
+// savedCanary is the state of a canary before a restart. What the targets have answered in the step
+// is not kept: the step begins again.
+type savedCanary struct {
+	State  trafficrules.CanaryState
 	Step   int // from 1
 	Since  time.Time
 	Reason string
 }
 
-// Canary is the state of a canary. Its methods may be called from any goroutine.
-type Canary struct {
-	config *routing.Canary
+// canary decides how large the share of a canary is: it compares the errors and the latency of the
+// canary with those of the stable target in the same time, advances by steps, and rolls back. It does
+// not choose targets of requests. Its methods may be called from any goroutine.
+type canary struct {
+	config *trafficrules.Canary
 	steps  []float64
-	limits limits
+	limits canaryLimits
 
-	windows atomic.Pointer[windows]
+	windows atomic.Pointer[canaryWindows]
 
 	mu     sync.Mutex
-	state  routing.CanaryState
+	state  trafficrules.CanaryState
 	step   int
 	since  time.Time // start of the step or of the state
 	looks  int       // comparisons in this step
@@ -47,21 +46,21 @@ type Canary struct {
 	reason string
 	// before has the stable target's answers of the step before, for the step at 100 %, in which
 	// the stable target has none.
-	before *sample
+	before *canarySample
 }
 
-// windows are what the two targets answer in the current step.
-type windows struct{ stable, canary window }
+// canaryWindows are what the two targets answer in the current step.
+type canaryWindows struct{ stable, canary canaryWindow }
 
 // firstLook is the number of requests to the canary at which the first comparison of a step is
 // made. The next ones follow when the number has doubled.
 const firstLook = 20
 
-// New returns a canary.
-func New(o Options) *Canary {
-	c := &Canary{
-		config: o.Config, steps: o.Config.CanarySteps(), state: routing.CanaryProgressing,
-		limits: limits{o.Config.ErrorIncrease(), o.Config.P99Ratio()},
+// newCanary returns a canary.
+func newCanary(o canaryOptions) *canary {
+	c := &canary{
+		config: o.Config, steps: o.Config.CanarySteps(), state: trafficrules.CanaryProgressing,
+		limits: canaryLimits{o.Config.ErrorIncrease(), o.Config.P99Ratio()},
 	}
 	c.begin(0, o.Now)
 	if o.From != nil {
@@ -71,51 +70,51 @@ func New(o Options) *Canary {
 }
 
 // resume goes on from a state; one that is not possible is the first step.
-func (c *Canary) resume(from *Saved, now time.Time) {
+func (c *canary) resume(from *savedCanary, now time.Time) {
 	if from.Step < 1 || from.Step > len(c.steps) {
 		return
 	}
 	c.begin(from.Step-1, now)
-	if from.State == routing.CanaryRolledBack || from.State == routing.CanaryPromoted {
+	if from.State == trafficrules.CanaryRolledBack || from.State == trafficrules.CanaryPromoted {
 		c.end(from.State, from.Reason, from.Since)
 	}
 }
 
 // begin starts a step.
-func (c *Canary) begin(step int, now time.Time) {
+func (c *canary) begin(step int, now time.Time) {
 	c.step, c.since, c.looks, c.next = step, now, 0, firstLook
-	c.windows.Store(&windows{})
+	c.windows.Store(&canaryWindows{})
 }
 
 // Weight returns the canary's share in percent.
-func (c *Canary) Weight() float64 {
+func (c *canary) Weight() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.weight()
 }
 
-func (c *Canary) weight() float64 {
-	if c.state == routing.CanaryRolledBack {
+func (c *canary) weight() float64 {
+	if c.state == trafficrules.CanaryRolledBack {
 		return 0
 	}
-	if c.state == routing.CanaryPromoted {
+	if c.state == trafficrules.CanaryPromoted {
 		return c.steps[len(c.steps)-1]
 	}
 	return c.steps[c.step]
 }
 
-// Record is where the answer of a request is counted.
-type Record struct {
-	windows *windows
+// canaryRecord is where the answer of a request is counted.
+type canaryRecord struct {
+	windows *canaryWindows
 	canary  bool
 }
 
 // Choose returns where the answer of a request is counted that was sent to the canary or to the
 // stable target.
-func (c *Canary) Choose(canary bool) Record { return Record{c.windows.Load(), canary} }
+func (c *canary) Choose(canary bool) canaryRecord { return canaryRecord{c.windows.Load(), canary} }
 
-// Add counts the answer; the zero Record counts nothing.
-func (r Record) Add(ns int64, failed bool) {
+// Add counts the answer; the zero canaryRecord counts nothing.
+func (r canaryRecord) Add(ns int64, failed bool) {
 	switch {
 	case r.windows == nil:
 	case r.canary:
@@ -127,18 +126,18 @@ func (r Record) Add(ns int64, failed bool) {
 
 // Tick compares the targets and reports whether the canary's state or share has changed. missing
 // says what is not ready; empty: both targets are.
-func (c *Canary) Tick(now time.Time, missing string) (changed bool) {
+func (c *canary) Tick(now time.Time, missing string) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.state == routing.CanaryRolledBack || c.state == routing.CanaryPromoted:
+	case c.state == trafficrules.CanaryRolledBack || c.state == trafficrules.CanaryPromoted:
 		return false
 	case missing != "":
-		changed = c.state != routing.CanaryWaiting
-		c.state, c.reason = routing.CanaryWaiting, missing
+		changed = c.state != trafficrules.CanaryWaiting
+		c.state, c.reason = trafficrules.CanaryWaiting, missing
 		return changed
-	case c.state == routing.CanaryWaiting:
-		c.state, c.reason = routing.CanaryProgressing, ""
+	case c.state == trafficrules.CanaryWaiting:
+		c.state, c.reason = trafficrules.CanaryProgressing, ""
 		c.begin(c.step, now) // the time without a target does not count
 		return true
 	}
@@ -146,7 +145,7 @@ func (c *Canary) Tick(now time.Time, missing string) (changed bool) {
 }
 
 // progress compares the targets if that is due, and ends the step if it has passed.
-func (c *Canary) progress(now time.Time) (changed bool) {
+func (c *canary) progress(now time.Time) (changed bool) {
 	w := c.windows.Load()
 	n, stable := w.canary.requests.Load(), w.stable.requests.Load()
 	c.reason = c.lacks(n, stable, now)
@@ -164,14 +163,14 @@ func (c *Canary) progress(now time.Time) (changed bool) {
 	// The levels of all comparisons of a step add up to less than Alpha.
 	alpha := c.config.Alpha() / float64(c.looks*(c.looks+1))
 	if harm := c.limits.harm(reference, &k, alpha); harm != "" {
-		c.end(routing.CanaryRolledBack, harm, now)
+		c.end(trafficrules.CanaryRolledBack, harm, now)
 		return true
 	}
 	if !passed {
 		return false
 	}
 	if c.step == len(c.steps)-1 {
-		c.end(routing.CanaryPromoted, "all steps have passed", now)
+		c.end(trafficrules.CanaryPromoted, "all steps have passed", now)
 		return true
 	}
 	if !c.alone() {
@@ -182,10 +181,10 @@ func (c *Canary) progress(now time.Time) (changed bool) {
 }
 
 // alone reports whether the canary gets all requests.
-func (c *Canary) alone() bool { return c.steps[c.step] == 100 }
+func (c *canary) alone() bool { return c.steps[c.step] == 100 }
 
 // lacks returns what the step still lacks; empty: nothing.
-func (c *Canary) lacks(canary, stable int64, now time.Time) string {
+func (c *canary) lacks(canary, stable int64, now time.Time) string {
 	need := c.config.Samples()
 	switch left := c.config.StepTime() - now.Sub(c.since); {
 	case canary < need:
@@ -198,46 +197,46 @@ func (c *Canary) lacks(canary, stable int64, now time.Time) string {
 	return ""
 }
 
-func (c *Canary) end(s routing.CanaryState, reason string, now time.Time) {
+func (c *canary) end(s trafficrules.CanaryState, reason string, now time.Time) {
 	c.state, c.reason, c.since = s, reason, now
 }
 
 // Promote gives the canary the share of its last step.
-func (c *Canary) Promote(now time.Time) {
+func (c *canary) Promote(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end(routing.CanaryPromoted, "promoted by a command", now)
+	c.end(trafficrules.CanaryPromoted, "promoted by a command", now)
 }
 
 // Rollback takes the canary's share away.
-func (c *Canary) Rollback(now time.Time) {
+func (c *canary) Rollback(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end(routing.CanaryRolledBack, "rolled back by a command", now)
+	c.end(trafficrules.CanaryRolledBack, "rolled back by a command", now)
 }
 
 // Status returns the state.
-func (c *Canary) Status() *routing.CanaryStatus {
+func (c *canary) Status() *trafficrules.CanaryStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.windows.Load()
-	return &routing.CanaryStatus{
+	return &trafficrules.CanaryStatus{
 		State: c.state, Step: c.step + 1, Steps: len(c.steps), Weight: c.weight(), Since: c.since, Reason: c.reason,
 		Stable: w.stable.status(), Canary: w.canary.status(),
 	}
 }
 
-func (w *window) status() routing.Window {
+func (w *canaryWindow) status() trafficrules.Window {
 	s := w.sample()
-	low, high := s.interval(p99, 0.025)
+	low, high := s.interval(canaryQuantile, 0.025)
 	if math.IsInf(high, 1) {
 		high = 0
 	}
-	return routing.Window{
+	return trafficrules.Window{
 		Requests: s.requests, Failed: s.failed,
-		P99: s.quantile(p99) / 1e3, P99Low: low / 1e3, P99High: high / 1e3,
+		P99: s.quantile(canaryQuantile) / 1e3, P99Low: low / 1e3, P99High: high / 1e3,
 	}
 }
 
 // Config returns the configuration; read-only.
-func (c *Canary) Config() *routing.Canary { return c.config }
+func (c *canary) Config() *trafficrules.Canary { return c.config }

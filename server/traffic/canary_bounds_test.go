@@ -1,4 +1,4 @@
-package canary
+package traffic
 
 import (
 	"math"
@@ -14,7 +14,7 @@ func TestBoundsHold(t *testing.T) {
 	const p = 0.01
 	for _, n := range []int64{1, 20, 30, 40, 100, 700, 1000, 5000, 90_000} {
 		for _, alpha := range []float64{0.025, 0.00125, 1e-5} {
-			fewest, most := above(n, p, alpha)
+			fewest, most := ranksAbove(n, p, alpha)
 			require.LessOrEqual(t, atLeast(n, most+1, p), alpha*(1+1e-6), "%d, %g", n, alpha)
 			if most > 0 {
 				require.Greater(t, atLeast(n, most, p), alpha*(1-1e-6), "%d, %g", n, alpha)
@@ -25,9 +25,9 @@ func TestBoundsHold(t *testing.T) {
 			require.Greater(t, 1-atLeast(n, fewest+2, p), alpha*(1-1e-6), "%d, %g", n, alpha)
 		}
 	}
-	fewest, _ := above(600, p, 0.00125)
+	fewest, _ := ranksAbove(600, p, 0.00125)
 	require.Equal(t, int64(-1), fewest, "too few requests for an upper bound")
-	fewest, most := above(10_000_000, p, 0.025)
+	fewest, most := ranksAbove(10_000_000, p, 0.025)
 	require.InDelta(t, 100_000-617, fewest, 3)
 	require.InDelta(t, 100_000+617, most, 3)
 }

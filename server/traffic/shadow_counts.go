@@ -1,26 +1,26 @@
-package shadow
+package traffic
 
 import (
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
-// counts are the results of the comparisons.
-type counts struct {
+// shadowCounts are the results of the comparisons.
+type shadowCounts struct {
 	dropped, skipped atomic.Uint64
 	kept             int // maximum number of diffs
 
 	mu    sync.Mutex
-	total routing.ShadowStatus
-	diffs []routing.Diff // a ring
-	next  int            // where the next diff goes once the ring is full
+	total trafficrules.ShadowStatus
+	diffs []trafficrules.Diff // a ring
+	next  int                 // where the next diff goes once the ring is full
 }
 
 // add counts a comparison. base is the part that its diffs share.
-func (n *counts) add(c *routing.Shadow, r comparison, base routing.Diff) {
+func (n *shadowCounts) add(c *trafficrules.Shadow, r comparison, base trafficrules.Diff) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.total.Compared++
@@ -40,7 +40,7 @@ func (n *counts) add(c *routing.Shadow, r comparison, base routing.Diff) {
 }
 
 // fail counts a copy that was not answered.
-func (n *counts) fail(d routing.Diff) {
+func (n *shadowCounts) fail(d trafficrules.Diff) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.total.Failed++
@@ -48,7 +48,7 @@ func (n *counts) fail(d routing.Diff) {
 }
 
 // keep adds a diff to the ring. The caller holds the lock.
-func (n *counts) keep(d routing.Diff) {
+func (n *shadowCounts) keep(d trafficrules.Diff) {
 	switch {
 	case n.kept == 0:
 	case len(n.diffs) < n.kept:
@@ -59,7 +59,7 @@ func (n *counts) keep(d routing.Diff) {
 	}
 }
 
-func (n *counts) status(diffs bool) *routing.ShadowStatus {
+func (n *shadowCounts) status(diffs bool) *trafficrules.ShadowStatus {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.total

@@ -1,4 +1,4 @@
-package shadow
+package traffic
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 	"triton/server/infer"
 )
 
-// Copy is the copy of one request, with the outputs of the primary once it has answered. It is
+// shadowCopy is the copy of one request, with the outputs of the primary once it has answered. It is
 // ended by Finish or Drop.
-type Copy struct {
-	shadow  *Shadow
+type shadowCopy struct {
+	shadow  *shadow
 	request *infer.Request
 	bytes   int64
 	id      string
@@ -22,7 +22,7 @@ type Copy struct {
 
 // Begin decides whether a request is copied, before the primary runs it, and copies its inputs. It
 // returns nil if the request is not copied.
-func (s *Shadow) Begin(r *infer.Request, primary infer.Model) *Copy {
+func (s *shadow) Begin(r *infer.Request, primary infer.Model) *shadowCopy {
 	if s.share < 1 && s.opts.Random() >= s.share {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (s *Shadow) Begin(r *infer.Request, primary infer.Model) *Copy {
 		s.counts.dropped.Add(1)
 		return nil
 	}
-	c := &Copy{shadow: s, bytes: size, id: r.ID, name: primary.Name(), version: primary.Version(), request: infer.NewRequest()}
+	c := &shadowCopy{shadow: s, bytes: size, id: r.ID, name: primary.Name(), version: primary.Version(), request: infer.NewRequest()}
 	if !c.copyRequest(r) {
 		s.counts.dropped.Add(1)
 		c.Drop()
@@ -65,7 +65,7 @@ func copyable(r *infer.Request, primary infer.Model) bool {
 }
 
 // reserve takes a place for a copy.
-func (s *Shadow) reserve(size int64) bool {
+func (s *shadow) reserve(size int64) bool {
 	if s.pending.Add(1) > int64(s.opts.Config.Pending()) {
 		s.pending.Add(-1)
 		return false
@@ -79,7 +79,7 @@ func (s *Shadow) reserve(size int64) bool {
 }
 
 // copyRequest copies what the answer depends on. It reports false without memory.
-func (c *Copy) copyRequest(r *infer.Request) bool {
+func (c *shadowCopy) copyRequest(r *infer.Request) bool {
 	q := c.request
 	q.ID, q.Raw = r.ID, r.Raw
 	q.Parameters = append(q.Parameters, r.Parameters...)
@@ -107,8 +107,8 @@ func (c *Copy) copyRequest(r *infer.Request) bool {
 }
 
 // Finish gives the copy to the worker, with the answer of the primary. The response stays the
-// caller's. A nil response, or one that cannot be compared, drops the copy. A nil Copy does nothing.
-func (c *Copy) Finish(resp *infer.Response) {
+// caller's. A nil response, or one that cannot be compared, drops the copy. A nil shadowCopy does nothing.
+func (c *shadowCopy) Finish(resp *infer.Response) {
 	if c == nil {
 		return
 	}
@@ -141,8 +141,8 @@ func settled(resp *infer.Response) bool {
 	return !slices.ContainsFunc(resp.Outputs, func(t kserve.Tensor) bool { return t.Data.Foreign() })
 }
 
-// Drop ends the copy. A nil Copy does nothing.
-func (c *Copy) Drop() {
+// Drop ends the copy. A nil shadowCopy does nothing.
+func (c *shadowCopy) Drop() {
 	if c == nil {
 		return
 	}

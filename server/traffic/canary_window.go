@@ -1,4 +1,4 @@
-package canary
+package traffic
 
 import (
 	"math"
@@ -14,25 +14,25 @@ const (
 	numBuckets = (64 - subBits + 1) * subBuckets
 )
 
-// window counts the answers of one target in one step. Requests in flight at the end of the step
-// are counted in the window in which they were chosen.
-type window struct {
+// canaryWindow counts the answers of one target in one step. Requests in flight at the end of the
+// step are counted in the window in which they were chosen.
+type canaryWindow struct {
 	requests atomic.Int64 // incremented last
 	failed   atomic.Int64
 	latency  [numBuckets]atomic.Int64 // of successful requests
 }
 
 // record counts an answer.
-func (w *window) record(ns int64, failed bool) {
+func (w *canaryWindow) record(ns int64, failed bool) {
 	if failed {
 		w.failed.Add(1)
 	} else {
-		w.latency[bucketOf(uint64(max(ns, 0)))].Add(1)
+		w.latency[latencyBucket(uint64(max(ns, 0)))].Add(1)
 	}
 	w.requests.Add(1)
 }
 
-func bucketOf(ns uint64) int {
+func latencyBucket(ns uint64) int {
 	if ns < subBuckets {
 		return int(ns)
 	}
@@ -57,15 +57,15 @@ func lowerBound(b int) float64 {
 	return math.Ldexp(float64(b%subBuckets+subBuckets), b/subBuckets-1)
 }
 
-// sample is a copy of a window.
-type sample struct {
+// canarySample is a copy of a window.
+type canarySample struct {
 	requests, failed int64
 	succeeded        int64
 	latency          []int64
 }
 
-func (w *window) sample() sample {
-	s := sample{requests: w.requests.Load(), latency: make([]int64, numBuckets)}
+func (w *canaryWindow) sample() canarySample {
+	s := canarySample{requests: w.requests.Load(), latency: make([]int64, numBuckets)}
 	s.failed = min(w.failed.Load(), s.requests)
 	for i := range w.latency {
 		s.latency[i] = w.latency[i].Load()
@@ -75,7 +75,7 @@ func (w *window) sample() sample {
 }
 
 // bucketAt returns the bucket of the latency with a rank from 1.
-func (s *sample) bucketAt(rank int64) int {
+func (s *canarySample) bucketAt(rank int64) int {
 	for b, n := range s.latency {
 		if rank -= n; rank <= 0 {
 			return b

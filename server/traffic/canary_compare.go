@@ -1,22 +1,22 @@
-package canary
+package traffic
 
 import (
 	"fmt"
 	"math"
 )
 
-// p99 is the quantile of latency that is compared.
-const p99 = 0.99
+// canaryQuantile is the quantile of latency that is compared.
+const canaryQuantile = 0.99
 
-// limits are the differences that are accepted.
-type limits struct {
+// canaryLimits are the differences that are accepted.
+type canaryLimits struct {
 	errorIncrease float64
 	p99Ratio      float64
 }
 
 // harm returns in which way the canary is worse than the stable target; empty: it is not shown to
 // be worse. The probability of a reason for a canary that is not worse is at most alpha.
-func (l limits) harm(stable, canary *sample, alpha float64) string {
+func (l canaryLimits) harm(stable, canary *canarySample, alpha float64) string {
 	if stable.requests == 0 || canary.requests == 0 {
 		return ""
 	}
@@ -26,8 +26,8 @@ func (l limits) harm(stable, canary *sample, alpha float64) string {
 		return fmt.Sprintf("%d of %d requests failed, of the stable target %d of %d (p = %.2g)",
 			canary.failed, canary.requests, stable.failed, stable.requests, p)
 	}
-	low, _ := canary.interval(p99, alpha/2)
-	_, high := stable.interval(p99, alpha/2)
+	low, _ := canary.interval(canaryQuantile, alpha/2)
+	_, high := stable.interval(canaryQuantile, alpha/2)
 	if low > l.p99Ratio*high {
 		return fmt.Sprintf("the 99th percentile of latency is above %.3g ms, more than %g times that of the stable target, below %.3g ms",
 			low/1e6, l.p99Ratio, high/1e6)
@@ -35,7 +35,7 @@ func (l limits) harm(stable, canary *sample, alpha float64) string {
 	return ""
 }
 
-func (s *sample) errorRate() float64 { return float64(s.failed) / float64(s.requests) }
+func (s *canarySample) errorRate() float64 { return float64(s.failed) / float64(s.requests) }
 
 // minExpected is the expected count below which the normal approximation of two proportions is
 // replaced by the exact distribution (Cochran 1954).
@@ -87,8 +87,8 @@ func logFactorial(n int64) float64 {
 // wrong with a probability of at most alpha: the values at ranks of a binomial distribution, which
 // hold for every distribution of latencies (Conover, Practical Nonparametric Statistics, 3.2). The
 // upper bound is infinite while there are too few requests for one.
-func (s *sample) interval(q, alpha float64) (low, high float64) {
-	fewest, most := above(s.succeeded, 1-q, alpha)
+func (s *canarySample) interval(q, alpha float64) (low, high float64) {
+	fewest, most := ranksAbove(s.succeeded, 1-q, alpha)
 	if rank := s.succeeded - most; rank >= 1 {
 		low = lowerBound(s.bucketAt(rank))
 	}
@@ -102,11 +102,11 @@ func (s *sample) interval(q, alpha float64) (low, high float64) {
 // summed. Beyond, the normal approximation is as good.
 const maxExact = 1000
 
-// above returns bounds of how many of n requests are above a quantile that each is above with
+// ranksAbove returns bounds of how many of n requests are above a quantile that each is above with
 // probability p: there are at most fewest, and there are more than most, with a probability of at
 // most alpha each. fewest is -1 if even none is likelier. The distribution is summed because few
 // requests are above the 99th percentile, and then the normal approximation is far off in the tails.
-func above(n int64, p, alpha float64) (fewest, most int64) {
+func ranksAbove(n int64, p, alpha float64) (fewest, most int64) {
 	mean := float64(n) * p
 	if mean > maxExact {
 		margin := normalQuantile(1-alpha) * math.Sqrt(mean*(1-p))
@@ -127,7 +127,7 @@ func above(n int64, p, alpha float64) (fewest, most int64) {
 }
 
 // quantile returns an estimate of a quantile of latency in nanoseconds; 0 without requests.
-func (s *sample) quantile(q float64) float64 {
+func (s *canarySample) quantile(q float64) float64 {
 	if s.succeeded == 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package stored
+package cache
 
 import (
 	"encoding/binary"
@@ -12,7 +12,7 @@ import (
 	"triton/server/infer"
 )
 
-func sample() *infer.Response {
+func sampleResponse() *infer.Response {
 	r := infer.NewResponse()
 	r.Parameters = append(r.Parameters,
 		kserve.Parameter{Name: "b", Kind: kserve.ParamBool, Bool: true}, kserve.Parameter{Name: "i", Kind: kserve.ParamInt, Int: -5},
@@ -30,15 +30,15 @@ func sample() *infer.Response {
 	return r
 }
 
-func TestForm(t *testing.T) {
+func TestStoredForm(t *testing.T) {
 	t.Parallel()
-	r := sample()
-	b := Append(nil, r)
-	require.Len(t, b, Size(r))
+	r := sampleResponse()
+	b := AppendStored(nil, r)
+	require.Len(t, b, StoredSize(r))
 	got := infer.NewResponse()
-	require.NoError(t, Decode(tensor.HeapBuffer(b), got))
+	require.NoError(t, DecodeStored(tensor.HeapBuffer(b), got))
 	require.Equal(t, r.Parameters, got.Parameters)
-	require.Equal(t, b, Append(nil, got))
+	require.Equal(t, b, AppendStored(nil, got))
 	require.Len(t, got.Outputs, 4)
 	require.Equal(t, tensor.Shape{2}, got.Output("A").Shape)
 	got.Release()
@@ -46,44 +46,44 @@ func TestForm(t *testing.T) {
 		bad := append([]byte(nil), b...)
 		bad[i] ^= 0x40
 		into := infer.NewResponse()
-		require.ErrorIs(t, Decode(tensor.HeapBuffer(bad), into), ErrFormat, "byte %d", i)
-		require.ErrorIs(t, Decode(tensor.HeapBuffer(b[:i]), infer.NewResponse()), ErrFormat)
+		require.ErrorIs(t, DecodeStored(tensor.HeapBuffer(bad), into), ErrStoredFormat, "byte %d", i)
+		require.ErrorIs(t, DecodeStored(tensor.HeapBuffer(b[:i]), infer.NewResponse()), ErrStoredFormat)
 	}
 	r.Release()
 }
 
 // sealed returns a body with the right ends.
 func sealed(body []byte) []byte {
-	b := append([]byte(magic), body...)
+	b := append([]byte(storedMagic), body...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// FuzzDecode: no value causes a panic, and every decoded response is well-formed.
-func FuzzDecode(f *testing.F) {
-	r := sample()
-	b := Append(nil, r)
+// FuzzDecodeStored: no value causes a panic, and every decoded response is well-formed.
+func FuzzDecodeStored(f *testing.F) {
+	r := sampleResponse()
+	b := AppendStored(nil, r)
 	r.Release()
-	f.Add(b[len(magic) : len(b)-4])
+	f.Add(b[len(storedMagic) : len(b)-4])
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		value := sealed(body)
 		into := infer.NewResponse()
 		defer into.Release()
-		if Decode(tensor.HeapBuffer(value), into) != nil {
+		if DecodeStored(tensor.HeapBuffer(value), into) != nil {
 			return
 		}
-		require.Equal(t, value, Append(nil, into))
+		require.Equal(t, value, AppendStored(nil, into))
 	})
 }
 
-func BenchmarkForm(b *testing.B) {
-	r := sample()
+func BenchmarkStoredForm(b *testing.B) {
+	r := sampleResponse()
 	b.ReportAllocs()
 	for b.Loop() {
-		value := Append(nil, r)
+		value := AppendStored(nil, r)
 		into := infer.NewResponse()
-		if Decode(tensor.HeapBuffer(value), into) != nil {
+		if DecodeStored(tensor.HeapBuffer(value), into) != nil {
 			b.Fatal()
 		}
 		into.Release()

@@ -1,4 +1,4 @@
-package shadow
+package traffic
 
 import (
 	"context"
@@ -11,16 +11,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
-	"triton/pkg/routing"
 	"triton/pkg/tensor"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // output returns an output of a type with the elements, which are float64 or string.
 func output(name string, d tensor.DataType, elements ...any) kserve.Tensor {
@@ -50,10 +47,10 @@ func output(name string, d tensor.DataType, elements ...any) kserve.Tensor {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
-	loose := &routing.Shadow{Tolerances: map[string]routing.Tolerance{"FP32": {ATol: 0.5}}}
+	loose := &trafficrules.Shadow{Tolerances: map[string]trafficrules.Tolerance{"FP32": {ATol: 0.5}}}
 	for _, c := range []struct {
 		name       string
-		config     *routing.Shadow
+		config     *trafficrules.Shadow
 		a, b       []kserve.Tensor
 		mismatched uint64
 		maxAbs     float64
@@ -68,7 +65,7 @@ func TestCompare(t *testing.T) {
 		{"bfloat", nil, []kserve.Tensor{output("o", tensor.BF16, 1.0)}, []kserve.Tensor{output("o", tensor.BF16, 1.5)}, 1, 0.5, "values"},
 		{"integers are exact", nil, []kserve.Tensor{output("o", tensor.Int32, -1.0, 5.0)}, []kserve.Tensor{output("o", tensor.Int32, 1.0, 5.0)}, 1, 2, "values"},
 		{"NaN is NaN", nil, []kserve.Tensor{output("o", tensor.FP32, nan, 1.0)}, []kserve.Tensor{output("o", tensor.FP32, nan, 1.00001)}, 0, 1e-5, ""},
-		{"NaN differs", &routing.Shadow{NaNDiffers: true}, []kserve.Tensor{output("o", tensor.FP32, nan)}, []kserve.Tensor{output("o", tensor.FP32, nan)}, 1, 0, "values"},
+		{"NaN differs", &trafficrules.Shadow{NaNDiffers: true}, []kserve.Tensor{output("o", tensor.FP32, nan)}, []kserve.Tensor{output("o", tensor.FP32, nan)}, 1, 0, "values"},
 		{"NaN and a number", nil, []kserve.Tensor{output("o", tensor.FP32, nan)}, []kserve.Tensor{output("o", tensor.FP32, 1.0)}, 1, 0, "values"},
 		{"infinities", nil, []kserve.Tensor{output("o", tensor.FP64, inf, inf)}, []kserve.Tensor{output("o", tensor.FP64, inf, -inf)}, 1, 0, "values"},
 		{"strings", nil, []kserve.Tensor{output("o", tensor.Bytes, "a", "bc", "d")}, []kserve.Tensor{output("o", tensor.Bytes, "a", "bd", "e")}, 2, 0, "values"},
@@ -80,9 +77,9 @@ func TestCompare(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.config == nil {
-				c.config = &routing.Shadow{}
+				c.config = &trafficrules.Shadow{}
 			}
-			r := compare(c.config, c.a, c.b)
+			r := compareOutputs(c.config, c.a, c.b)
 			require.Equal(t, c.mismatched, r.mismatched)
 			require.InDelta(t, c.maxAbs, r.maxAbs, 1e-6)
 			var reasons []string
@@ -98,7 +95,7 @@ func TestCompare(t *testing.T) {
 func TestHalf(t *testing.T) {
 	t.Parallel()
 	for bits := range 1 << 16 {
-		v := half(uint16(bits))
+		v := halfElement(uint16(bits))
 		if math.IsNaN(v) {
 			require.Equal(t, 0x7c00, bits&0x7c00)
 			continue
@@ -152,7 +149,7 @@ func request(t *testing.T, edit func(*infer.Request)) *infer.Request {
 }
 
 // answer ends a copy with an answer of the primary.
-func answer(c *Copy, values ...any) {
+func answer(c *shadowCopy, values ...any) {
 	resp := infer.NewResponse()
 	o := output("OUT", tensor.FP32, values...)
 	resp.Add("OUT", o.DataType, o.Shape, o.Data)
@@ -170,8 +167,8 @@ func TestBounds(t *testing.T) {
 			SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{PriorityLevels: 5}},
 		}}
 		pool := tensor.NewPool()
-		config := &routing.Shadow{Percent: 100, MaxPending: 4, MaxBytes: 100, TimeoutSeconds: 10}
-		s := New(Options{Config: config, Pool: pool, Acquire: func() (infer.Model, error) { return other, nil }})
+		config := &trafficrules.Shadow{Percent: 100, MaxPending: 4, MaxBytes: 100, TimeoutSeconds: 10}
+		s := newShadow(shadowOptions{Config: config, Pool: pool, Acquire: func() (infer.Model, error) { return other, nil }})
 		s.Start(t.Context())
 		r := request(t, nil)
 		for range 3 {
@@ -219,7 +216,7 @@ func TestSkipped(t *testing.T) {
 		sequence.SchedulingChoice.(*inferencepb.ModelConfig_SequenceBatching).SequenceBatching = &inferencepb.ModelSequenceBatching{}
 		decoupled := &inferencepb.ModelConfig{ModelTransactionPolicy: &inferencepb.ModelTransactionPolicy{Decoupled: true}}
 		same := &target{name: "m", version: "1", config: plain}
-		s := New(Options{Config: &routing.Shadow{Percent: 100}, Pool: tensor.NewPool(), Acquire: func() (infer.Model, error) { return same, nil }})
+		s := newShadow(shadowOptions{Config: &trafficrules.Shadow{Percent: 100}, Pool: tensor.NewPool(), Acquire: func() (infer.Model, error) { return same, nil }})
 		s.Start(t.Context())
 		defer s.Close()
 		for _, c := range []*inferencepb.ModelConfig{sequence, decoupled} {
@@ -248,8 +245,8 @@ func TestDiffs(t *testing.T) {
 		for _, hide := range []bool{false, true} {
 			primary := &target{name: "m", version: "1", config: &inferencepb.ModelConfig{}}
 			other := &target{name: "n", version: "2", config: &inferencepb.ModelConfig{}}
-			s := New(Options{
-				Config: &routing.Shadow{Percent: 100, Diffs: &three, HideContents: hide}, Pool: tensor.NewPool(),
+			s := newShadow(shadowOptions{
+				Config: &trafficrules.Shadow{Percent: 100, Diffs: &three, HideContents: hide}, Pool: tensor.NewPool(),
 				Acquire: func() (infer.Model, error) { return other, nil },
 			})
 			s.Start(t.Context())
@@ -286,7 +283,7 @@ func TestMemoryOfClients(t *testing.T) {
 	t.Parallel()
 	primary := &target{name: "m", version: "1", config: &inferencepb.ModelConfig{}}
 	pool := tensor.NewPool()
-	s := New(Options{Config: &routing.Shadow{Percent: 100}, Pool: pool})
+	s := newShadow(shadowOptions{Config: &trafficrules.Shadow{Percent: 100}, Pool: pool})
 	c := s.Begin(request(t, nil), primary)
 	require.NotNil(t, c)
 	resp := infer.NewResponse()
@@ -306,7 +303,7 @@ func TestPanic(t *testing.T) {
 		other := &target{name: "m", version: "2", config: &inferencepb.ModelConfig{}}
 		panics := true
 		pool := tensor.NewPool()
-		s := New(Options{Config: &routing.Shadow{Percent: 100}, Pool: pool, Acquire: func() (infer.Model, error) {
+		s := newShadow(shadowOptions{Config: &trafficrules.Shadow{Percent: 100}, Pool: pool, Acquire: func() (infer.Model, error) {
 			if panics {
 				panics = false
 				panic("of a target")

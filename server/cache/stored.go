@@ -1,6 +1,4 @@
-// Package stored is the form of a response in caches outside of this process's own memory: in
-// Redis, and in cache libraries.
-package stored
+package cache
 
 import (
 	"encoding/binary"
@@ -13,7 +11,8 @@ import (
 	"triton/server/infer"
 )
 
-// A stored response is, in little-endian order:
+// A stored response is the form of a response in caches outside of this process's own memory: in
+// Redis, and in cache libraries. It is, in little-endian order:
 //
 //	magic "TRC1", which includes the version of the format
 //	uint32 n, n parameters: name, uint8 kind, uint64 or text
@@ -22,13 +21,13 @@ import (
 //
 // Names and texts are a uint32 and that many bytes. A value of another version
 // is a miss.
-const magic = "TRC1"
+const storedMagic = "TRC1"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Size returns the size in bytes of an encoded response.
-func Size(resp *infer.Response) int {
-	n := len(magic) + 4 + 4 + 4
+// StoredSize returns the size in bytes of an encoded response.
+func StoredSize(resp *infer.Response) int {
+	n := len(storedMagic) + 4 + 4 + 4
 	for i := range resp.Parameters {
 		p := &resp.Parameters[i]
 		n += 4 + len(p.Name) + 1 + 8
@@ -43,11 +42,11 @@ func Size(resp *infer.Response) int {
 	return n
 }
 
-// Append appends an encoded response, Size bytes.
-func Append(b []byte, resp *infer.Response) []byte {
+// AppendStored appends an encoded response, StoredSize bytes.
+func AppendStored(b []byte, resp *infer.Response) []byte {
 	le := binary.LittleEndian
 	begin := len(b)
-	b = append(b, magic...)
+	b = append(b, storedMagic...)
 	b = le.AppendUint32(b, uint32(len(resp.Parameters)))
 	for i := range resp.Parameters {
 		b = appendParameter(b, &resp.Parameters[i])
@@ -92,19 +91,19 @@ func appendParameter(b []byte, p *kserve.Parameter) []byte {
 	return binary.LittleEndian.AppendUint64(b, n)
 }
 
-// ErrFormat is the error for a value that is damaged or has another format version.
-var ErrFormat = errors.New("the value is not a response of this version")
+// ErrStoredFormat is the error for a value that is damaged or has another format version.
+var ErrStoredFormat = errors.New("the value is not a response of this version")
 
-// Decode fills an empty response with views of a value, which must not change afterwards.
+// DecodeStored fills an empty response with views of a value, which must not change afterwards.
 // After an error the response is partly filled.
-func Decode(value *tensor.Buffer, into *infer.Response) error {
+func DecodeStored(value *tensor.Buffer, into *infer.Response) error {
 	le := binary.LittleEndian
 	b := value.Bytes()
 	end := len(b) - 4
-	if end < len(magic) || string(b[:len(magic)]) != magic || crc32.Checksum(b[:end], castagnoli) != le.Uint32(b[end:]) {
-		return ErrFormat
+	if end < len(storedMagic) || string(b[:len(storedMagic)]) != storedMagic || crc32.Checksum(b[:end], castagnoli) != le.Uint32(b[end:]) {
+		return ErrStoredFormat
 	}
-	r := reader{b: b[:end], at: len(magic)}
+	r := storedReader{b: b[:end], at: len(storedMagic)}
 	for n := r.count(); n > 0 && !r.bad; n-- {
 		into.Parameters = append(into.Parameters, r.parameter())
 	}
@@ -112,7 +111,7 @@ func Decode(value *tensor.Buffer, into *infer.Response) error {
 		r.output(value, into.AddOutput())
 	}
 	if r.bad || r.at != end {
-		return ErrFormat
+		return ErrStoredFormat
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package shadow
+package traffic
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 	"runtime/debug"
 	"time"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
 
 // send runs a copy and compares the outputs.
-func (s *Shadow) send(ctx context.Context, c *Copy) {
+func (s *shadow) send(ctx context.Context, c *shadowCopy) {
 	defer c.Drop()
 	defer s.contain(c)
 	m, err := s.opts.Acquire()
@@ -43,22 +43,22 @@ func (s *Shadow) send(ctx context.Context, c *Copy) {
 		}
 		return
 	}
-	s.counts.add(s.opts.Config, compare(s.opts.Config, c.outputs, resp.Outputs), c.diff(m, nil))
+	s.counts.add(s.opts.Config, compareOutputs(s.opts.Config, c.outputs, resp.Outputs), c.diff(m, nil))
 }
 
 // contain makes a panic a failed copy: what a copy meets ends nothing but the copy.
-func (s *Shadow) contain(c *Copy) {
+func (s *shadow) contain(c *shadowCopy) {
 	if p := recover(); p != nil {
 		s.opts.Log.Error("panic while a copied request was compared", "primary", c.name+":"+c.version, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		s.counts.fail(c.diff(nil, errPanic))
+		s.counts.fail(c.diff(nil, errShadowPanic))
 	}
 }
 
-var errPanic = errors.New("internal error of the shadow; the server's log has the details")
+var errShadowPanic = errors.New("internal error of the shadow; the server's log has the details")
 
 // diff returns the part of a difference that all outputs share.
-func (c *Copy) diff(m infer.Model, err error) routing.Diff {
-	d := routing.Diff{Time: time.Now(), Primary: c.name + ":" + c.version}
+func (c *shadowCopy) diff(m infer.Model, err error) trafficrules.Diff {
+	d := trafficrules.Diff{Time: time.Now(), Primary: c.name + ":" + c.version}
 	if m != nil {
 		d.Shadow = m.Name() + ":" + m.Version()
 	}

@@ -1,7 +1,4 @@
-// Package shadow copies answered requests to another version or model and compares the outputs. The
-// copies run after the answer, so that they neither delay nor fail it. Copies beyond the limits are
-// dropped and counted. The package does not choose targets of requests.
-package shadow
+package traffic
 
 import (
 	"context"
@@ -10,14 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"triton/pkg/routing"
 	"triton/pkg/tensor"
+	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
 
-// Options configure a Shadow.
-type Options struct {
-	Config *routing.Shadow
+// shadowOptions configure a shadow.
+type shadowOptions struct {
+	Config *trafficrules.Shadow
 	// Acquire returns the target with a reference.
 	Acquire func() (infer.Model, error)
 	// Pool is the source of the memory of copies.
@@ -28,36 +25,39 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Shadow copies the requests of one name. Start starts its worker, Close ends it.
-type Shadow struct {
-	opts  Options
+// shadow copies answered requests of one name to another version or model and compares the outputs.
+// The copies run after the answer, so that they neither delay nor fail it. Copies beyond the limits
+// are dropped and counted. It does not choose targets of requests. Start starts its worker, Close
+// ends it.
+type shadow struct {
+	opts  shadowOptions
 	share float64
-	jobs  chan *Copy
+	jobs  chan *shadowCopy
 
 	pending atomic.Int64 // copies that wait or run
 	bytes   atomic.Int64 // of them
-	counts  counts
+	counts  shadowCounts
 	worker  sync.WaitGroup
 	stop    context.CancelFunc
 	mu      sync.Mutex // orders enqueueing before Close
 	closed  bool
 }
 
-// New returns a shadow. It starts nothing.
-func New(o Options) *Shadow {
+// newShadow returns a shadow. It starts nothing.
+func newShadow(o shadowOptions) *shadow {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Shadow{opts: o, share: o.Config.Percent / 100, jobs: make(chan *Copy, o.Config.Pending())}
+	s := &shadow{opts: o, share: o.Config.Percent / 100, jobs: make(chan *shadowCopy, o.Config.Pending())}
 	s.counts.kept = o.Config.KeptDiffs()
 	return s
 }
 
 // Start starts the worker, which ends with ctx or Close.
-func (s *Shadow) Start(ctx context.Context) {
+func (s *shadow) Start(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.stop != nil {
@@ -69,7 +69,7 @@ func (s *Shadow) Start(ctx context.Context) {
 
 // Close ends the worker, waits for it and drops the copies that wait. Requests whose copy was
 // begun may still finish it.
-func (s *Shadow) Close() {
+func (s *shadow) Close() {
 	s.mu.Lock()
 	stop, was := s.stop, s.closed
 	s.closed = true
@@ -92,7 +92,7 @@ func (s *Shadow) Close() {
 }
 
 // run sends the copies one after the other.
-func (s *Shadow) run(ctx context.Context) {
+func (s *shadow) run(ctx context.Context) {
 	for {
 		select {
 		case c := <-s.jobs:
@@ -105,7 +105,7 @@ func (s *Shadow) run(ctx context.Context) {
 
 // enqueue gives a copy to the worker. It reports false if the shadow was closed or its queue is
 // full.
-func (s *Shadow) enqueue(c *Copy) bool {
+func (s *shadow) enqueue(c *shadowCopy) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -120,11 +120,11 @@ func (s *Shadow) enqueue(c *Copy) bool {
 }
 
 // Status returns the counts, and with diffs the sampled differences, the newest first.
-func (s *Shadow) Status(diffs bool) *routing.ShadowStatus {
+func (s *shadow) Status(diffs bool) *trafficrules.ShadowStatus {
 	st := s.counts.status(diffs)
 	st.Pending = int(s.pending.Load())
 	return st
 }
 
 // Config returns the configuration; read-only.
-func (s *Shadow) Config() *routing.Shadow { return s.opts.Config }
+func (s *shadow) Config() *trafficrules.Shadow { return s.opts.Config }

@@ -1,7 +1,7 @@
-// Package routing is the document of traffic rules: which version or model answers the requests
+// Package trafficrules is the document of traffic rules: which version or model answers the requests
 // for a name. Servers read it from the parameter traffic_rules of a configuration and from the
 // control API. The package reads and checks documents; server/traffic applies them.
-package routing
+package trafficrules
 
 // Rules are the traffic rules of one name: a model, or an alias without a folder. A request that
 // names a version is not subject to rules. For all others the first match decides, then the canary

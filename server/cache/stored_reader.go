@@ -1,4 +1,4 @@
-package stored
+package cache
 
 import (
 	"encoding/binary"
@@ -8,14 +8,14 @@ import (
 	"triton/pkg/tensor"
 )
 
-// reader decodes a value. After an error it returns zeros.
-type reader struct {
+// storedReader decodes a value. After an error it returns zeros.
+type storedReader struct {
 	b   []byte
 	at  int
 	bad bool
 }
 
-func (r *reader) take(n uint64) []byte {
+func (r *storedReader) take(n uint64) []byte {
 	if r.bad || n > uint64(len(r.b)-r.at) {
 		r.bad = true
 		return nil
@@ -25,14 +25,14 @@ func (r *reader) take(n uint64) []byte {
 	return part
 }
 
-func (r *reader) uint8() uint8 {
+func (r *storedReader) uint8() uint8 {
 	if p := r.take(1); p != nil {
 		return p[0]
 	}
 	return 0
 }
 
-func (r *reader) uint64() uint64 {
+func (r *storedReader) uint64() uint64 {
 	if p := r.take(8); p != nil {
 		return binary.LittleEndian.Uint64(p)
 	}
@@ -40,7 +40,7 @@ func (r *reader) uint64() uint64 {
 }
 
 // count reads the number of items that take at least a byte each.
-func (r *reader) count() uint32 {
+func (r *storedReader) count() uint32 {
 	p := r.take(4)
 	if p == nil {
 		return 0
@@ -53,9 +53,9 @@ func (r *reader) count() uint32 {
 	return n
 }
 
-func (r *reader) text() string { return string(r.take(uint64(r.count()))) }
+func (r *storedReader) text() string { return string(r.take(uint64(r.count()))) }
 
-func (r *reader) parameter() (p kserve.Parameter) {
+func (r *storedReader) parameter() (p kserve.Parameter) {
 	p.Name, p.Kind = r.text(), kserve.ParameterKind(r.uint8())
 	if p.Kind == kserve.ParamString {
 		p.String = r.text()
@@ -79,7 +79,7 @@ func (r *reader) parameter() (p kserve.Parameter) {
 }
 
 // output reads one tensor. Its data is a view of whole.
-func (r *reader) output(whole *tensor.Buffer, t *kserve.Tensor) {
+func (r *storedReader) output(whole *tensor.Buffer, t *kserve.Tensor) {
 	t.Name, t.DataType = r.text(), tensor.DataType(r.uint8())
 	for n := r.count(); n > 0 && !r.bad; n-- {
 		t.Shape = append(t.Shape, int64(r.uint64()))

@@ -1,4 +1,4 @@
-package canary
+package traffic
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/pkg/routing"
+	"triton/pkg/trafficrules"
 )
 
 // load is what the targets of a canary answer in one second: requests in all, the shares that fail,
@@ -24,7 +24,7 @@ type load struct {
 
 // run sends load to a canary for some seconds, or until it ends. It returns the shares that the
 // canary had.
-func run(c *Canary, random *rand.Rand, l load, seconds int) (shares []float64) {
+func run(c *canary, random *rand.Rand, l load, seconds int) (shares []float64) {
 	for range seconds {
 		if w := c.Weight(); len(shares) == 0 || shares[len(shares)-1] != w {
 			shares = append(shares, w)
@@ -47,9 +47,9 @@ func run(c *Canary, random *rand.Rand, l load, seconds int) (shares []float64) {
 	return shares
 }
 
-func testCanary(minSamples int) *Canary {
-	return New(Options{Now: time.Now(), Config: &routing.Canary{
-		Target: routing.Target{Version: "2"}, Stable: routing.Target{Version: "1"}, StepSeconds: 60, MinSamples: minSamples,
+func testCanary(minSamples int) *canary {
+	return newCanary(canaryOptions{Now: time.Now(), Config: &trafficrules.Canary{
+		Target: trafficrules.Target{Version: "2"}, Stable: trafficrules.Target{Version: "1"}, StepSeconds: 60, MinSamples: minSamples,
 	}})
 }
 
@@ -60,11 +60,11 @@ func TestAdvance(t *testing.T) {
 		c, random := testCanary(500), rand.New(rand.NewPCG(1, 1))
 		good := load{200, 0.01, 0.01, 10 * time.Millisecond, 10 * time.Millisecond}
 		require.Equal(t, []float64{1}, run(c, random, good, 60), "1 % of 200 requests a second is too few in a minute")
-		require.Equal(t, routing.CanaryProgressing, c.Status().State)
+		require.Equal(t, trafficrules.CanaryProgressing, c.Status().State)
 		require.Contains(t, c.Status().Reason, "of 500 requests of this step")
 		require.Equal(t, []float64{1, 5, 25, 50, 100}, run(c, random, good, 900))
 		st := c.Status()
-		require.Equal(t, routing.CanaryPromoted, st.State)
+		require.Equal(t, trafficrules.CanaryPromoted, st.State)
 		require.Equal(t, 5, st.Step)
 		require.False(t, c.Tick(time.Now(), "it is not ready"), "an ended canary does not change")
 	})
@@ -89,7 +89,7 @@ func TestRollback(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := testCanary(500)
 				shares := run(k, rand.New(rand.NewPCG(2, 2)), c.load, c.seconds)
-				require.Equal(t, routing.CanaryRolledBack, k.Status().State, "%v %s", shares, k.Status().Reason)
+				require.Equal(t, trafficrules.CanaryRolledBack, k.Status().State, "%v %s", shares, k.Status().Reason)
 				require.Zero(t, k.Weight())
 				require.Contains(t, k.Status().Reason, c.reason)
 			})
@@ -101,7 +101,7 @@ func TestRollback(t *testing.T) {
 func TestHarmAtTheLastStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Now: time.Now(), Config: &routing.Canary{Steps: []float64{50, 100}, StepSeconds: 10, MinSamples: 100}})
+		c := newCanary(canaryOptions{Now: time.Now(), Config: &trafficrules.Canary{Steps: []float64{50, 100}, StepSeconds: 10, MinSamples: 100}})
 		random := rand.New(rand.NewPCG(3, 3))
 		good := load{100, 0, 0, time.Millisecond, time.Millisecond}
 		require.Equal(t, []float64{50, 100}, run(c, random, good, 10))
@@ -120,11 +120,11 @@ func TestFalseAlarms(t *testing.T) {
 		const canaries = 200
 		zero := 0.0
 		for range canaries {
-			c := New(Options{Now: time.Now(), Config: &routing.Canary{
+			c := newCanary(canaryOptions{Now: time.Now(), Config: &trafficrules.Canary{
 				Steps: []float64{50}, StepSeconds: 3600, MinSamples: 1, Significance: 0.1, MaxErrorIncrease: &zero, MaxP99Ratio: 1,
 			}})
 			run(c, random, load{100, 0.05, 0.05, time.Millisecond, time.Millisecond}, 60)
-			if c.Status().State == routing.CanaryRolledBack {
+			if c.Status().State == trafficrules.CanaryRolledBack {
 				rolledBack++
 			}
 		}
@@ -139,11 +139,11 @@ func TestWaiting(t *testing.T) {
 		c := testCanary(1)
 		c.Choose(true).Add(1, false)
 		require.True(t, c.Tick(time.Now(), "m:2 is not ready"))
-		require.Equal(t, routing.CanaryWaiting, c.Status().State)
+		require.Equal(t, trafficrules.CanaryWaiting, c.Status().State)
 		require.False(t, c.Tick(time.Now(), "m:2 is not ready"))
 		time.Sleep(time.Hour)
 		require.True(t, c.Tick(time.Now(), ""))
-		require.Equal(t, routing.CanaryProgressing, c.Status().State)
+		require.Equal(t, trafficrules.CanaryProgressing, c.Status().State)
 		require.Zero(t, c.Status().Canary.Requests)
 		require.Equal(t, 1, c.Status().Step)
 		c.Rollback(time.Now())
@@ -198,12 +198,12 @@ func TestInterval(t *testing.T) {
 		const runs, alpha = 1000, 0.05
 		low, high := 0, 0
 		for range runs {
-			var w window
+			var w canaryWindow
 			for range 2000 {
 				w.record(int64(1e6*d.draw()), false)
 			}
 			s := w.sample()
-			l, h := s.interval(p99, alpha)
+			l, h := s.interval(canaryQuantile, alpha)
 			if l > 1e6*d.p99 {
 				low++
 			}
@@ -214,12 +214,12 @@ func TestInterval(t *testing.T) {
 		require.LessOrEqual(t, low, int(runs*alpha*1.6), name)
 		require.LessOrEqual(t, high, int(runs*alpha*1.6), name)
 	}
-	var w window
+	var w canaryWindow
 	for range 100 {
 		w.record(1000, false)
 	}
 	s := w.sample()
-	_, h := s.interval(p99, 0.05)
+	_, h := s.interval(canaryQuantile, 0.05)
 	require.True(t, math.IsInf(h, 1), "100 requests do not bound the 99th percentile")
 }
 
@@ -235,7 +235,7 @@ func TestBuckets(t *testing.T) {
 	slices.Sort(values)
 	last := 0
 	for _, v := range values {
-		b := bucketOf(v)
+		b := latencyBucket(v)
 		require.GreaterOrEqual(t, b, last)
 		require.Less(t, b, numBuckets)
 		require.LessOrEqual(t, lowerBound(b), float64(v), fmt.Sprint(v))
@@ -243,5 +243,5 @@ func TestBuckets(t *testing.T) {
 		require.LessOrEqual(t, upperBound(b)-lowerBound(b), math.Max(1, float64(v)/subBuckets)*(1+1e-9))
 		last = b
 	}
-	require.Less(t, bucketOf(math.MaxUint64), numBuckets)
+	require.Less(t, latencyBucket(math.MaxUint64), numBuckets)
 }

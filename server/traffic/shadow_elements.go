@@ -1,4 +1,4 @@
-package shadow
+package traffic
 
 import (
 	"encoding/binary"
@@ -8,9 +8,9 @@ import (
 	"triton/pkg/tensor"
 )
 
-// decode returns the function that reads an element of a data type with a fraction as a float64;
+// elementDecoder returns the function that reads an element of a data type with a fraction as a float64;
 // nil for other types.
-func decode(d tensor.DataType) func(b []byte) float64 {
+func elementDecoder(d tensor.DataType) func(b []byte) float64 {
 	switch d {
 	case tensor.FP64:
 		return func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
@@ -21,13 +21,13 @@ func decode(d tensor.DataType) func(b []byte) float64 {
 			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
 		}
 	case tensor.FP16:
-		return func(b []byte) float64 { return half(binary.LittleEndian.Uint16(b)) }
+		return func(b []byte) float64 { return halfElement(binary.LittleEndian.Uint16(b)) }
 	}
 	return nil
 }
 
-// half returns the value of an FP16.
-func half(bits uint16) float64 {
+// halfElement returns the value of an FP16.
+func halfElement(bits uint16) float64 {
 	mantissa, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
 	v := 0.0
 	switch exponent {
@@ -47,8 +47,8 @@ func half(bits uint16) float64 {
 	return v
 }
 
-// integer returns the value of an element of an integer type or BOOL.
-func integer(d tensor.DataType, b []byte) float64 {
+// integerElement returns the value of an element of an integer type or BOOL.
+func integerElement(d tensor.DataType, b []byte) float64 {
 	switch d {
 	case tensor.Int8:
 		return float64(int8(b[0]))
@@ -67,20 +67,20 @@ func integer(d tensor.DataType, b []byte) float64 {
 // maxShown is the number of bytes of a BYTES element that a sampled difference shows.
 const maxShown = 64
 
-// show returns an element as text.
-func show(d tensor.DataType, b []byte) string {
+// showElement returns an element as text.
+func showElement(d tensor.DataType, b []byte) string {
 	switch {
 	case d == tensor.Bytes:
 		if len(b) > maxShown {
 			return strconv.Quote(string(b[:maxShown])) + "..."
 		}
 		return strconv.Quote(string(b))
-	case decode(d) != nil:
-		return strconv.FormatFloat(decode(d)(b), 'g', -1, 64)
+	case elementDecoder(d) != nil:
+		return strconv.FormatFloat(elementDecoder(d)(b), 'g', -1, 64)
 	case d == tensor.Uint64:
 		return strconv.FormatUint(binary.LittleEndian.Uint64(b), 10)
 	case d == tensor.Int64:
 		return strconv.FormatInt(int64(binary.LittleEndian.Uint64(b)), 10)
 	}
-	return strconv.FormatFloat(integer(d, b), 'f', -1, 64)
+	return strconv.FormatFloat(integerElement(d, b), 'f', -1, 64)
 }

@@ -1,4 +1,4 @@
-package breaker_test
+package cache_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/server/cache/breaker"
+	"triton/server/cache"
 	"triton/server/infer"
 )
 
@@ -21,10 +21,10 @@ var errBroken = errors.New("no answer")
 
 // newBreaker is called in a bubble, whose clock begins years before the start of the program, where
 // infer.Now is 0.
-func newBreaker() (*breaker.Breaker, *bytes.Buffer) {
+func newBreaker() (*cache.Breaker, *bytes.Buffer) {
 	time.Sleep(time.Duration(1 - infer.Now()))
 	log := &bytes.Buffer{}
-	return breaker.New(slog.New(slog.NewTextHandler(log, nil)), "the cache"), log
+	return cache.NewBreaker(slog.New(slog.NewTextHandler(log, nil)), "the cache"), log
 }
 
 // TestBreaker: after a failure one call for each pause tries the cache, until one succeeds.
