@@ -10,8 +10,8 @@ import (
 	"triton/server/connlimit"
 )
 
-// frontend is one service with a port.
-type frontend interface {
+// portServer is one service with a port.
+type portServer interface {
 	name() string
 	// serve blocks until drain.
 	serve() error
@@ -35,7 +35,7 @@ type starter struct {
 	alpn        []string // over TLS
 	name        string   // of the service in errors
 	logName     string   // of the service in the log
-	newFrontend func(net.Listener, *tls.Config) (frontend, error)
+	newFrontend func(net.Listener, *tls.Config) (portServer, error)
 }
 
 // starters returns the services in the order in which Triton starts them.
@@ -109,9 +109,9 @@ func (st starter) config() (*tls.Config, error) {
 }
 
 // open starts all services; their ports are open when it returns.
-func (s *Server) open() ([]frontend, error) {
+func (s *Server) open() ([]portServer, error) {
 	s.connections = connlimit.New(maxConnections())
-	var frontends []frontend
+	var frontends []portServer
 	for _, st := range s.starters() {
 		if !st.Allow {
 			continue
@@ -131,7 +131,7 @@ func (s *Server) open() ([]frontend, error) {
 	return frontends, nil
 }
 
-func (s *Server) start(st starter) (frontend, error) {
+func (s *Server) start(st starter) (portServer, error) {
 	config, err := st.config()
 	if err != nil {
 		return nil, err

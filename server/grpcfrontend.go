@@ -22,7 +22,7 @@ type grpcFrontend struct {
 	serving   atomic.Bool
 }
 
-func (s *Server) newGRPC(l net.Listener, config *tls.Config) (frontend, error) {
+func (s *Server) newGRPC(l net.Listener, config *tls.Config) (portServer, error) {
 	s.addrs.GRPC = l.Addr().String()
 	limits := s.opts.GRPC.Limits
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access

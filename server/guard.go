@@ -49,7 +49,7 @@ func (s *Server) closeGuard() {
 
 // newControl makes the frontend of the calls that concern the operation of the server. It
 // answers the others too, so that a tool needs one address.
-func (s *Server) newControl(l net.Listener, config *tls.Config) (frontend, error) {
+func (s *Server) newControl(l net.Listener, config *tls.Config) (portServer, error) {
 	s.addrs.Control = l.Addr().String()
 	o := s.httpOptions()
 	o.Origins = nil // it is not for browsers

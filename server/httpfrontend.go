@@ -23,7 +23,7 @@ type httpFrontend struct {
 	connectionNoun string
 }
 
-func (s *Server) newHTTP(l net.Listener, config *tls.Config) (frontend, error) {
+func (s *Server) newHTTP(l net.Listener, config *tls.Config) (portServer, error) {
 	s.addrs.HTTP = l.Addr().String()
 	return &httpFrontend{
 		title: "HTTP", connectionNoun: "HTTP service connections",

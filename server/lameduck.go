@@ -8,7 +8,7 @@ import (
 // lameDuck serves on, unready, for the drain delay, so that load balancers
 // notice before any connection is refused. In the second half of the delay HTTP replies end their
 // connections, so that few idle ones are left to close. Kill ends the delay.
-func (s *Server) lameDuck(frontends []frontend) {
+func (s *Server) lameDuck(frontends []portServer) {
 	delay := s.opts.DrainDelay
 	if delay <= 0 || s.drainCtx.Err() != nil {
 		return

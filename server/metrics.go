@@ -38,7 +38,7 @@ type metricsFrontend struct {
 	profiles     bool // serves profiles of the process
 }
 
-func (s *Server) newMetrics(l net.Listener, config *tls.Config) (frontend, error) {
+func (s *Server) newMetrics(l net.Listener, config *tls.Config) (portServer, error) {
 	s.addrs.Metrics = l.Addr().String()
 	f := s.collectMetrics()
 	f.lis, f.runtime = withTLS(l, config), newRuntimeMetrics()

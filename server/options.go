@@ -18,13 +18,13 @@ import (
 	"triton/pkg/tensor"
 	"triton/server/access"
 	"triton/server/backend"
+	"triton/server/frontend"
 	"triton/server/grpcapi"
 	"triton/server/hostpolicy"
 	"triton/server/infer"
 	"triton/server/model"
 	"triton/server/readiness"
 	"triton/server/repository"
-	"triton/server/restricted"
 	"triton/server/trace"
 )
 
@@ -234,7 +234,7 @@ type HTTP struct {
 	MaxConnections int
 	TLS            TLS
 	// Restricted says which endpoints need a secret header.
-	Restricted restricted.Rules
+	Restricted frontend.Restrictions
 	// Forward selects the headers that become request parameters; nil: none.
 	Forward *regexp.Regexp
 	// Origins are the web origins that browsers may call from; "*" allows all.

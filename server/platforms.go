@@ -6,13 +6,12 @@ import (
 
 	"triton/server/http1"
 	"triton/server/httpapi"
-	"triton/server/sagemaker"
-	"triton/server/vertex"
+	"triton/server/platform"
 )
 
 // newPlatformFrontend makes the frontend of a cloud platform. It is drained like the other
 // frontends, but has no limit of connections.
-func (s *Server) newPlatformFrontend(l net.Listener, title string, h http1.Handler) frontend {
+func (s *Server) newPlatformFrontend(l net.Listener, title string, h http1.Handler) portServer {
 	o := s.connectionOptions()
 	o.MaxConnections = 0
 	return &httpFrontend{title: title, server: http1.NewServer(h, o), lis: &drainingListener{Listener: l}}
@@ -25,9 +24,9 @@ func (s *Server) plainHTTP() http1.Handler {
 	return httpapi.New(s.service, o)
 }
 
-func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (frontend, error) {
+func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (portServer, error) {
 	o := &s.opts.SageMaker
-	h, err := sagemaker.New(s.service, sagemaker.Options{
+	h, err := platform.NewSageMaker(s.service, platform.SageMakerOptions{
 		HTTP: s.plainHTTP(), Repositories: s.models, Root: o.Root,
 		DefaultModel: o.DefaultModel, PingMode: o.PingMode, InferenceType: o.InferenceType,
 		Restricted: s.opts.HTTP.Restricted, Guard: s.guard, Data: s.opts.Control.Allow, Memory: s.requests.budget, Log: s.opts.Log,
@@ -36,14 +35,14 @@ func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (frontend, error) {
 	return s.newPlatformFrontend(l, "Sagemaker", h), err
 }
 
-func (s *Server) newVertex(l net.Listener, _ *tls.Config) (frontend, error) {
+func (s *Server) newVertex(l net.Listener, _ *tls.Config) (portServer, error) {
 	o := &s.opts.Vertex
 	var metrics http1.Handler
 	if s.opts.Metrics.Allow {
 		// The metrics endpoint starts later.
 		metrics = http1.HandlerFunc(func(x *http1.Exchange) { s.metrics.Serve(x) })
 	}
-	h, err := vertex.New(s.service, vertex.Options{
+	h, err := platform.NewVertex(s.service, platform.VertexOptions{
 		HTTP: s.plainHTTP(), Metrics: metrics,
 		PredictRoute: o.PredictRoute, HealthRoute: o.HealthRoute, DefaultModel: o.DefaultModel,
 	})

@@ -220,7 +220,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err == nil && !s.opts.ServeWhileLoading {
 		err = s.applyState(ctx)
 	}
-	var frontends []frontend
+	var frontends []portServer
 	if err == nil {
 		frontends, err = s.open()
 	}

@@ -17,7 +17,7 @@ const closeGrace = time.Second
 // stop stops accepting connections, answers requests over open ones until nothing is in
 // flight, closes idle connections and then everything else. All steps share one
 // timeout.
-func (s *Server) stop(frontends []frontend) error {
+func (s *Server) stop(frontends []portServer) error {
 	timeout := time.Duration(s.exitTimeout.Load())
 	ctx, cancel := context.WithTimeout(s.drainCtx, timeout)
 	defer cancel()
@@ -28,23 +28,23 @@ func (s *Server) stop(frontends []frontend) error {
 	s.models.Exit()
 	// The metrics endpoint, the last one, stays open until the models are
 	// closed.
-	services, last := frontends, []frontend(nil)
+	services, last := frontends, []portServer(nil)
 	if n := len(frontends) - 1; n >= 0 {
 		if _, ok := frontends[n].(*metricsFrontend); ok {
 			services, last = frontends[:n], frontends[n:]
 		}
 	}
 	stopReports := s.reportWaiting(ctx, frontends)
-	drained := each(services, func(f frontend) { f.drain(late) })
+	drained := each(services, func(f portServer) { f.drain(late) })
 	waitEither(drained, ctx.Done())
-	closed := each(services, func(f frontend) { f.close(late) })
+	closed := each(services, func(f portServer) { f.close(late) })
 	waitEither(closed, ctx.Done())
 	stopReports()
 	err := s.models.Drain(ctx)
 	s.isolation.Close()
 	<-drained
 	<-closed
-	<-each(last, func(f frontend) { f.close(ctx) })
+	<-each(last, func(f portServer) { f.close(ctx) })
 	err = errors.Join(err, s.tracer.Shutdown(s.drainCtx), s.regions.Close(), s.closeCache(), s.remote.close())
 	switch {
 	case s.killed.Load():
@@ -57,7 +57,7 @@ func (s *Server) stop(frontends []frontend) error {
 
 // each calls do for all frontends concurrently; the channel is closed when all calls
 // have returned.
-func each(frontends []frontend, do func(frontend)) <-chan struct{} {
+func each(frontends []portServer, do func(portServer)) <-chan struct{} {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for _, f := range frontends {
@@ -80,7 +80,7 @@ func waitEither(a, b <-chan struct{}) {
 
 // reportWaiting logs every second which frontends still have requests. The returned
 // function stops it.
-func (s *Server) reportWaiting(ctx context.Context, frontends []frontend) (stop func()) {
+func (s *Server) reportWaiting(ctx context.Context, frontends []portServer) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -28,9 +28,9 @@ import (
 	"triton/server"
 	"triton/server/backend"
 	"triton/server/backend/backendtest"
+	"triton/server/frontend"
 	"triton/server/infer"
 	"triton/server/repository"
-	"triton/server/restricted"
 	"triton/server/servertest"
 )
 
@@ -336,7 +336,7 @@ func second(_ int, text, _ string) string { return text }
 // TestTrafficRestricted: the calls for rules need the header of the model repository.
 func TestTrafficRestricted(t *testing.T) {
 	t.Parallel()
-	rules, err := restricted.Parse(restricted.HTTP, []string{"model-repository:admin=secret"})
+	rules, err := frontend.ParseRestrictions(frontend.RestrictedAPI, []string{"model-repository:admin=secret"})
 	require.NoError(t, err)
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("FP32", "2", 8)), servertest.With(func(o *server.Options) {
 		o.HTTP.Restricted = rules

@@ -15,7 +15,6 @@ import (
 
 	"triton/pkg/log"
 	"triton/server/capi/capitest"
-	"triton/server/capi/description"
 	"triton/server/capi/inprocess"
 	"triton/server/servertest"
 )
@@ -72,12 +71,12 @@ func functions(t *testing.T) []string {
 	file, err := os.Open("../../server/capi/api.txt")
 	require.NoError(t, err)
 	defer file.Close()
-	headers, err := description.Parse(file)
+	headers, err := capitest.Parse(file)
 	require.NoError(t, err)
 	var names []string
 	for _, h := range headers {
 		for _, item := range h.Items {
-			if item.Kind == description.Func {
+			if item.Kind == capitest.Func {
 				names = append(names, item.Name)
 			}
 		}

@@ -2,4 +2,4 @@
 // headers generated from it (include), and the functions that the server provides.
 package capi
 
-//go:generate go test ./description -run TestHeaders -update
+//go:generate go test ./capitest -run TestHeaders -update

@@ -1,4 +1,4 @@
-// Package frontend holds the decisions that are the same for all frontends: load
-// parameters, trace settings, log settings, and the frontend's part in the traces of
-// requests.
+// Package frontend holds what is the same for all frontends: load parameters, trace settings, log
+// settings, restricted categories of calls, the JSON of administrative messages, and the frontend's
+// part in the traces of requests.
 package frontend

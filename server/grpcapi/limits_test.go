@@ -22,9 +22,9 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve/rpc"
+	"triton/server/frontend"
 	"triton/server/grpcapi"
 	"triton/server/memory"
-	"triton/server/restricted"
 )
 
 // slowClient speaks HTTP/2 frame by frame and sees the frames of the server.
@@ -321,7 +321,7 @@ func TestTinyFrames(t *testing.T) {
 // TestRestrictedIsNotRead: a call without its secret is refused before its message has arrived.
 func TestRestrictedIsNotRead(t *testing.T) {
 	t.Parallel()
-	rules, err := restricted.Parse(restricted.GRPC, []string{"model-repository:key=secret"})
+	rules, err := frontend.ParseRestrictions(frontend.RestrictedProtocol, []string{"model-repository:key=secret"})
 	require.NoError(t, err)
 	c := newSlowClient(t, serveTCP(t, newStub(), func(o *grpcapi.Options) { o.Restricted = rules }))
 	c.open(1, "/"+rpc.Service+"/RepositoryModelLoad")

@@ -17,9 +17,9 @@ import (
 	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server/access"
+	"triton/server/frontend"
 	"triton/server/infer"
 	"triton/server/memory"
-	"triton/server/restricted"
 	"triton/server/shm"
 	"triton/server/trace"
 )
@@ -82,7 +82,7 @@ type Options struct {
 	Logs    *log.Sink
 	// Restricted says which calls need a secret. The metadata key is
 	// "triton-grpc-protocol-" and the rule's name.
-	Restricted restricted.Rules
+	Restricted frontend.Restrictions
 	// Guard decides who may do what; nil: everybody may do everything.
 	Guard *access.Guard
 	// Data refuses the calls that a port for control serves.

@@ -8,51 +8,51 @@ import (
 
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
-	"triton/server/restricted"
+	"triton/server/frontend"
 )
 
 // categories maps each call to its category.
-var categories = map[string]restricted.API{
-	"ServerLive":                   restricted.Health,
-	"ServerReady":                  restricted.Health,
-	"ModelReady":                   restricted.Health,
-	"ServerMetadata":               restricted.Metadata,
-	"ModelMetadata":                restricted.Metadata,
-	"ModelInfer":                   restricted.Inference,
-	"ModelStreamInfer":             restricted.Inference,
-	"ModelConfig":                  restricted.ModelConfig,
-	"ModelStatistics":              restricted.Statistics,
-	"RepositoryIndex":              restricted.ModelRepository,
-	"RepositoryModelLoad":          restricted.ModelRepository,
-	"RepositoryModelUnload":        restricted.ModelRepository,
-	"SystemSharedMemoryStatus":     restricted.SharedMemory,
-	"SystemSharedMemoryRegister":   restricted.SharedMemory,
-	"SystemSharedMemoryUnregister": restricted.SharedMemory,
-	"CudaSharedMemoryStatus":       restricted.SharedMemory,
-	"CudaSharedMemoryRegister":     restricted.SharedMemory,
-	"CudaSharedMemoryUnregister":   restricted.SharedMemory,
-	"TraceSetting":                 restricted.Trace,
-	"LogSettings":                  restricted.Logging,
+var categories = map[string]frontend.Category{
+	"ServerLive":                   frontend.HealthCalls,
+	"ServerReady":                  frontend.HealthCalls,
+	"ModelReady":                   frontend.HealthCalls,
+	"ServerMetadata":               frontend.MetadataCalls,
+	"ModelMetadata":                frontend.MetadataCalls,
+	"ModelInfer":                   frontend.InferenceCalls,
+	"ModelStreamInfer":             frontend.InferenceCalls,
+	"ModelConfig":                  frontend.ModelConfigCalls,
+	"ModelStatistics":              frontend.StatisticsCalls,
+	"RepositoryIndex":              frontend.ModelRepositoryCalls,
+	"RepositoryModelLoad":          frontend.ModelRepositoryCalls,
+	"RepositoryModelUnload":        frontend.ModelRepositoryCalls,
+	"SystemSharedMemoryStatus":     frontend.SharedMemoryCalls,
+	"SystemSharedMemoryRegister":   frontend.SharedMemoryCalls,
+	"SystemSharedMemoryUnregister": frontend.SharedMemoryCalls,
+	"CudaSharedMemoryStatus":       frontend.SharedMemoryCalls,
+	"CudaSharedMemoryRegister":     frontend.SharedMemoryCalls,
+	"CudaSharedMemoryUnregister":   frontend.SharedMemoryCalls,
+	"TraceSetting":                 frontend.TraceCalls,
+	"LogSettings":                  frontend.LoggingCalls,
 }
 
 // restrictions maps the full name of each restricted call to the secret that it needs.
-type restrictions map[string]*restricted.Header
+type restrictions map[string]*frontend.SecretHeader
 
-func newRestrictions(rules *restricted.Rules) restrictions {
+func newRestrictions(rules *frontend.Restrictions) restrictions {
 	var g restrictions
-	add := func(method string, a restricted.API) {
+	add := func(method string, a frontend.Category) {
 		if need := rules.Needs(a); need != nil {
 			if g == nil {
 				g = restrictions{}
 			}
-			g[method] = &restricted.Header{Name: "triton-grpc-protocol-" + need.Name, Value: need.Value}
+			g[method] = &frontend.SecretHeader{Name: "triton-grpc-protocol-" + need.Name, Value: need.Value}
 		}
 	}
 	for name, a := range categories {
 		add("/"+rpc.Service+"/"+name, a)
 	}
-	add(grpc_health_v1.Health_Check_FullMethodName, restricted.Health)
-	add(grpc_health_v1.Health_Watch_FullMethodName, restricted.Health)
+	add(grpc_health_v1.Health_Check_FullMethodName, frontend.HealthCalls)
+	add(grpc_health_v1.Health_Watch_FullMethodName, frontend.HealthCalls)
 	return g
 }
 

@@ -21,8 +21,8 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/sharedtest"
+	"triton/server/frontend"
 	"triton/server/grpcapi"
-	"triton/server/restricted"
 	"triton/server/trace"
 )
 
@@ -45,7 +45,7 @@ func streamOf(ctx context.Context, c inferencepb.GRPCInferenceServiceClient) err
 
 func TestRestricted(t *testing.T) {
 	t.Parallel()
-	rules, err := restricted.Parse(restricted.GRPC, []string{"health,inference:key=secret", "statistics:other=x"})
+	rules, err := frontend.ParseRestrictions(frontend.RestrictedProtocol, []string{"health,inference:key=secret", "statistics:other=x"})
 	require.NoError(t, err)
 	s := newStub()
 	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Restricted = rules })

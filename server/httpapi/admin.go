@@ -4,7 +4,6 @@ import (
 	"triton/pkg/kserve/rest"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
-	"triton/server/adminjson"
 	"triton/server/frontend"
 	"triton/server/infer"
 )
@@ -33,7 +32,7 @@ func (a *api) modelMetadata(x *exchange, r *route) error {
 	if r.version != "" {
 		versions = []string{m.Version()}
 	}
-	x.Text = adminjson.AppendModelMetadata(x.Text[:0], md, versions)
+	x.Text = frontend.AppendModelMetadata(x.Text[:0], md, versions)
 	return nil
 }
 
@@ -56,7 +55,7 @@ func (a *api) statistics(x *exchange, r *route) error {
 	if err != nil {
 		return err
 	}
-	x.Text = adminjson.AppendStatistics(x.Text[:0], x.visibleStatistics(s))
+	x.Text = frontend.AppendStatistics(x.Text[:0], x.visibleStatistics(s))
 	return nil
 }
 
@@ -78,6 +77,6 @@ func (a *api) index(x *exchange) error {
 	if err := frontend.CheckIndex(a.svc); err != nil {
 		return err
 	}
-	x.Text = adminjson.AppendIndex(x.Text[:0], x.visible(a.svc.Index(readyOnly)))
+	x.Text = frontend.AppendIndex(x.Text[:0], x.visible(a.svc.Index(readyOnly)))
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/kserve"
 	"triton/pkg/sharedtest"
+	"triton/server/frontend"
 	"triton/server/httpapi"
 	"triton/server/infer"
-	"triton/server/restricted"
 )
 
 // fetch sends one request and reads the whole reply. Headers are "Name: value".
@@ -44,7 +44,7 @@ func fetch(t *testing.T, method, url, body string, header ...string) (*http.Resp
 func TestRestricted(t *testing.T) { both(t, testRestricted) }
 
 func testRestricted(t *testing.T, start serving) {
-	rules, err := restricted.Parse(restricted.HTTP, []string{
+	rules, err := frontend.ParseRestrictions(frontend.RestrictedAPI, []string{
 		"health,metadata,inference,shared-memory,model-config,model-repository:k1=v1", "statistics,trace,logging:K2=v=2",
 	})
 	require.NoError(t, err)

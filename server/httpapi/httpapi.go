@@ -19,7 +19,6 @@ import (
 	"triton/server/infer"
 	"triton/server/memory"
 	"triton/server/readiness"
-	"triton/server/restricted"
 	"triton/server/shm"
 	"triton/server/trace"
 )
@@ -43,7 +42,7 @@ type Options struct {
 	Tracer  *trace.Tracer
 	Logs    *log.Sink
 	// Restricted says which endpoints need a secret header.
-	Restricted restricted.Rules
+	Restricted frontend.Restrictions
 	// Guard decides who may do what; nil: everybody may do everything.
 	Guard *access.Guard
 	// Data refuses the calls that a port for control serves.

@@ -3,22 +3,22 @@ package httpapi
 import (
 	"strings"
 
+	"triton/server/frontend"
 	"triton/server/http1"
-	"triton/server/restricted"
 )
 
 // categories are the endpoints' categories.
-var categories = [...]restricted.API{
-	serverLive: restricted.Health, serverReady: restricted.Health, modelReady: restricted.Health,
-	serverMetadata: restricted.Metadata, modelMetadata: restricted.Metadata,
-	modelConfig: restricted.ModelConfig, modelStats: restricted.Statistics,
-	modelInfer: restricted.Inference, modelGenerate: restricted.Inference, modelGenerateStream: restricted.Inference,
-	repositoryIndex: restricted.ModelRepository, repositoryLoad: restricted.ModelRepository, repositoryUnload: restricted.ModelRepository,
-	trafficRules: restricted.ModelRepository, trafficList: restricted.ModelRepository, trafficDiffs: restricted.ModelRepository,
-	trafficPromote: restricted.ModelRepository, trafficRollback: restricted.ModelRepository,
-	systemStatus: restricted.SharedMemory, systemRegister: restricted.SharedMemory, systemUnregister: restricted.SharedMemory,
-	cudaStatus: restricted.SharedMemory, cudaRegister: restricted.SharedMemory, cudaUnregister: restricted.SharedMemory,
-	traceSetting: restricted.Trace, logSettings: restricted.Logging, fleetState: restricted.ModelRepository,
+var categories = [...]frontend.Category{
+	serverLive: frontend.HealthCalls, serverReady: frontend.HealthCalls, modelReady: frontend.HealthCalls,
+	serverMetadata: frontend.MetadataCalls, modelMetadata: frontend.MetadataCalls,
+	modelConfig: frontend.ModelConfigCalls, modelStats: frontend.StatisticsCalls,
+	modelInfer: frontend.InferenceCalls, modelGenerate: frontend.InferenceCalls, modelGenerateStream: frontend.InferenceCalls,
+	repositoryIndex: frontend.ModelRepositoryCalls, repositoryLoad: frontend.ModelRepositoryCalls, repositoryUnload: frontend.ModelRepositoryCalls,
+	trafficRules: frontend.ModelRepositoryCalls, trafficList: frontend.ModelRepositoryCalls, trafficDiffs: frontend.ModelRepositoryCalls,
+	trafficPromote: frontend.ModelRepositoryCalls, trafficRollback: frontend.ModelRepositoryCalls,
+	systemStatus: frontend.SharedMemoryCalls, systemRegister: frontend.SharedMemoryCalls, systemUnregister: frontend.SharedMemoryCalls,
+	cudaStatus: frontend.SharedMemoryCalls, cudaRegister: frontend.SharedMemoryCalls, cudaUnregister: frontend.SharedMemoryCalls,
+	traceSetting: frontend.TraceCalls, logSettings: frontend.LoggingCalls, fleetState: frontend.ModelRepositoryCalls,
 }
 
 // permits reports whether the request may use an endpoint; otherwise it refuses the request.

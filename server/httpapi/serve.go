@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"triton/server/adminjson"
+	"triton/server/frontend"
 	"triton/server/http1"
 )
 
@@ -65,7 +65,7 @@ func (a *api) dispatch(x *exchange, r *route) error {
 	case modelReady:
 		err = a.modelReady(r)
 	case serverMetadata:
-		x.Text = adminjson.AppendServerMetadata(x.Text[:0], a.svc.Metadata())
+		x.Text = frontend.AppendServerMetadata(x.Text[:0], a.svc.Metadata())
 	case modelMetadata:
 		err = a.modelMetadata(x, r)
 	case modelConfig:

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
+	"triton/server/frontend"
 	"triton/server/hostpolicy"
 	"triton/server/repository"
-	"triton/server/restricted"
 	"triton/server/trace"
 )
 
@@ -88,10 +88,10 @@ func (o *options) finishState() error {
 
 func (o *options) finishFrontends() (err error) {
 	h, g := &o.HTTP, &o.GRPC
-	if h.Restricted, err = restricted.Parse(restricted.HTTP, o.httpSecrets); err != nil {
+	if h.Restricted, err = frontend.ParseRestrictions(frontend.RestrictedAPI, o.httpSecrets); err != nil {
 		return err
 	}
-	if g.Limits.Restricted, err = restricted.Parse(restricted.GRPC, o.grpcSecrets); err != nil {
+	if g.Limits.Restricted, err = frontend.ParseRestrictions(frontend.RestrictedProtocol, o.grpcSecrets); err != nil {
 		return err
 	}
 	// As in Triton, --...-use-ssl-mutual turns encryption on, whatever its value.

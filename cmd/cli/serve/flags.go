@@ -9,7 +9,7 @@ import (
 	"triton/cmd/cli/process"
 	"triton/pkg/log"
 	"triton/server"
-	"triton/server/restricted"
+	"triton/server/frontend"
 )
 
 // options holds the values of the flags and variables of serve. A flag sets a field of
@@ -154,7 +154,7 @@ func (o *options) bindHTTP(t *table) {
 		"Minimum rate of a body in bytes per second, on average over 2 minutes. A slower request is refused. With 0 a body may take any time, as long as a byte arrives every 2 minutes.")
 	t.value(intValue[int]{&h.MaxConnections, 0, maxInt32, "Error: --http-max-connections must not be negative."},
 		"http-max-connections", "Maximum number of open HTTP connections. Further connections are answered with 503 and closed. 0 is no limit.")
-	t.list(&o.httpSecrets, checkSecrets(restricted.HTTP, &o.httpSecrets), "http-restricted-api", secretsUsage)
+	t.list(&o.httpSecrets, checkSecrets(frontend.RestrictedAPI, &o.httpSecrets), "http-restricted-api", secretsUsage)
 	t.encryption(&h.TLS, "http", "HTTP")
 	t.list(&h.Origins, nil, "http-allow-origin",
 		"Web origin, such as https://example.com, whose pages may call this server from a browser. * is all origins. May be repeated.")
@@ -174,7 +174,7 @@ func (o *options) bindGRPC(t *table) {
 	t.encryption(&g.TLS, "grpc", "gRPC")
 	t.parsed(o.setCompression, "none", "grpc-infer-response-compression-level",
 		"Compression of inference responses: none, low, medium or high.")
-	t.list(&o.grpcSecrets, checkSecrets(restricted.GRPC, &o.grpcSecrets), "grpc-restricted-protocol", secretsUsage)
+	t.list(&o.grpcSecrets, checkSecrets(frontend.RestrictedProtocol, &o.grpcSecrets), "grpc-restricted-protocol", secretsUsage)
 	t.milliseconds(&l.KeepaliveTime, "grpc-keepalive-time", "Milliseconds without traffic after which the server pings a client.")
 	t.milliseconds(&l.KeepaliveTimeout, "grpc-keepalive-timeout", "Milliseconds that the server waits for the answer to its ping before it closes the connection.")
 	t.boolean(&l.PermitWithoutCalls, "grpc-keepalive-permit-without-calls", "Let clients ping while they have no calls.")

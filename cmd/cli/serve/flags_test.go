@@ -11,10 +11,10 @@ import (
 
 	"triton/cmd/cli/process"
 	"triton/server"
+	"triton/server/frontend"
 	"triton/server/grpcapi"
 	"triton/server/hostpolicy"
 	"triton/server/repository"
-	"triton/server/restricted"
 	"triton/server/trace"
 )
 
@@ -67,8 +67,8 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"--request-memory-budget 2GiB", func(o all) any { return o.RequestMemory }, int64(2 << 30)},
 		{"--stream-backlog-byte-size 77", func(o all) any { return o.StreamBacklog }, int64(77)},
 		{"--grpc-header-forward-pattern b", func(o all) any { return o.GRPC.Limits.Forward.MatchString("aBc") }, true},
-		{"--http-restricted-api health:a=b", func(o all) any { return *o.HTTP.Restricted.Needs(restricted.Health) }, restricted.Header{Name: "a", Value: "b"}},
-		{"--grpc-restricted-protocol logging,trace:a=b=c", func(o all) any { return *o.GRPC.Limits.Restricted.Needs(restricted.Trace) }, restricted.Header{Name: "a", Value: "b=c"}},
+		{"--http-restricted-api health:a=b", func(o all) any { return *o.HTTP.Restricted.Needs(frontend.HealthCalls) }, frontend.SecretHeader{Name: "a", Value: "b"}},
+		{"--grpc-restricted-protocol logging,trace:a=b=c", func(o all) any { return *o.GRPC.Limits.Restricted.Needs(frontend.TraceCalls) }, frontend.SecretHeader{Name: "a", Value: "b=c"}},
 		{"--http-allow-origin a --http-allow-origin b", func(o all) any { return o.HTTP.Origins }, []string{"a", "b"}},
 		{
 			"--http-use-ssl on --http-server-cert c --http-server-key k --http-root-cert r",

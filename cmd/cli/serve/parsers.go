@@ -11,10 +11,10 @@ import (
 
 	"triton/pkg/log"
 	"triton/server"
+	"triton/server/frontend"
 	"triton/server/grpcapi"
 	"triton/server/readiness"
 	"triton/server/repository"
-	"triton/server/restricted"
 	"triton/server/scheduler"
 )
 
@@ -155,7 +155,7 @@ const secretsUsage = "<category>,...:<key>=<value>: calls of these categories ne
 // checkSecrets returns a function that checks a rule together with the earlier rules.
 func checkSecrets(word string, before *[]string) func(string) error {
 	return func(v string) error {
-		_, err := restricted.Parse(word, append(*before, v))
+		_, err := frontend.ParseRestrictions(word, append(*before, v))
 		return err
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
-	"triton/server/adminjson"
 	"triton/server/capi"
 	"triton/server/frontend"
 	"triton/server/infer"
@@ -59,7 +58,7 @@ func capiIsReady(server C.uintptr_t, ready *C.bool) *C.TRITONSERVER_Error {
 //export capiMetadata
 func capiMetadata(server C.uintptr_t, at *unsafe.Pointer) *C.TRITONSERVER_Error {
 	return message(server, "the metadata of the server", at, func(s infer.Service) ([]byte, error) {
-		return adminjson.AppendServerMetadata(nil, s.Metadata()), nil
+		return frontend.AppendServerMetadata(nil, s.Metadata()), nil
 	})
 }
 
@@ -76,7 +75,7 @@ func capiModelMetadata(server C.uintptr_t, name *C.char, version C.int64_t, at *
 		if version >= 0 {
 			versions = []string{m.Version()}
 		}
-		*at = capi.NewMessage(adminjson.AppendModelMetadata(nil, metadata, versions))
+		*at = capi.NewMessage(frontend.AppendModelMetadata(nil, metadata, versions))
 		return nil
 	})
 }
@@ -107,7 +106,7 @@ func capiModelStatistics(server C.uintptr_t, name *C.char, version C.int64_t, at
 		if err != nil {
 			return nil, err
 		}
-		return adminjson.AppendStatistics(nil, all), nil
+		return frontend.AppendStatistics(nil, all), nil
 	})
 }
 
@@ -117,7 +116,7 @@ func capiModelIndex(server C.uintptr_t, readyOnly C.bool, at *unsafe.Pointer) *C
 		if err := frontend.CheckIndex(s); err != nil {
 			return nil, err
 		}
-		return adminjson.AppendIndex(nil, s.Index(bool(readyOnly))), nil
+		return frontend.AppendIndex(nil, s.Index(bool(readyOnly))), nil
 	})
 }
 

@@ -1,4 +1,4 @@
-package sagemaker_test
+package platform_test
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
+	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
 	"triton/server/memory"
-	"triton/server/restricted"
-	"triton/server/sagemaker"
+	"triton/server/platform"
 )
 
 // service is a server whose models load, except those with certain names.
@@ -87,14 +87,14 @@ func echo(x *http1.Exchange) {
 }
 
 // start serves until the test ends and returns the URL.
-func start(t *testing.T, change func(*sagemaker.Options)) (string, repositories, string) {
+func start(t *testing.T, change func(*platform.SageMakerOptions)) (string, repositories, string) {
 	t.Helper()
 	repos, root := repositories{}, t.TempDir()
-	o := sagemaker.Options{HTTP: http1.HandlerFunc(echo), Repositories: repos, Root: root, DefaultModel: "m n"}
+	o := platform.SageMakerOptions{HTTP: http1.HandlerFunc(echo), Repositories: repos, Root: root, DefaultModel: "m n"}
 	if change != nil {
 		change(&o)
 	}
-	h, err := sagemaker.New(&service{ready: map[string]bool{}}, o)
+	h, err := platform.NewSageMaker(&service{ready: map[string]bool{}}, o)
 	require.NoError(t, err)
 	s := http1.NewServer(h, http1.Options{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -146,17 +146,17 @@ func TestOneModel(t *testing.T) {
 		require.Equal(t, c.want, text, c.path)
 	}
 	for _, kind := range []string{"infer", "generate", "generate_stream"} {
-		s, _, _ := start(t, func(o *sagemaker.Options) { o.InferenceType, o.PingMode = kind, "live" })
+		s, _, _ := start(t, func(o *platform.SageMakerOptions) { o.InferenceType, o.PingMode = kind, "live" })
 		_, text, _ := ask(t, s, "POST", "/invocations", "")
 		require.Equal(t, "POST /v2/models/m%20n/"+kind+" ", text)
 		_, text, _ = ask(t, s, "GET", "/ping", "")
 		require.Equal(t, "GET /v2/health/live ", text)
 	}
-	_, err := sagemaker.New(nil, sagemaker.Options{InferenceType: "guess"})
+	_, err := platform.NewSageMaker(nil, platform.SageMakerOptions{InferenceType: "guess"})
 	require.EqualError(t, err, "Server has invalid inference type 'guess'. Must be one of: infer, generate, generate_stream.")
 }
 
-func TestBinary(t *testing.T) {
+func TestSageMakerBinary(t *testing.T) {
 	t.Parallel()
 	s, _, _ := start(t, nil)
 	const kind = "application/vnd.sagemaker-triton.binary+json;json-header-size="
@@ -271,16 +271,16 @@ func TestLoadRefused(t *testing.T) {
 	require.Contains(t, text, "failed to parse the request JSON buffer")
 	require.Empty(t, repos, "what fails leaves nothing")
 
-	s, _, _ = start(t, func(o *sagemaker.Options) { o.Repositories = nil })
+	s, _, _ = start(t, func(o *platform.SageMakerOptions) { o.Repositories = nil })
 	code, _, _ = ask(t, s, "POST", "/models", `{}`)
 	require.Equal(t, 400, code)
 }
 
 func TestRestricted(t *testing.T) {
 	t.Parallel()
-	rules, err := restricted.Parse(restricted.HTTP, []string{"model-repository:admin-key=secret"})
+	rules, err := frontend.ParseRestrictions(frontend.RestrictedAPI, []string{"model-repository:admin-key=secret"})
 	require.NoError(t, err)
-	s, _, _ := start(t, func(o *sagemaker.Options) { o.Restricted = rules })
+	s, _, _ := start(t, func(o *platform.SageMakerOptions) { o.Restricted = rules })
 	for _, c := range []struct{ method, path string }{{"GET", "/models"}, {"GET", "/models/a"}, {"POST", "/models"}, {"DELETE", "/models/a"}} {
 		code, text, _ := ask(t, s, c.method, c.path, "")
 		require.Equal(t, 403, code)
@@ -296,7 +296,7 @@ func TestRestricted(t *testing.T) {
 func TestLoadIsCounted(t *testing.T) {
 	t.Parallel()
 	budget := memory.New(8 << 20)
-	s, _, _ := start(t, func(o *sagemaker.Options) { o.Memory = budget })
+	s, _, _ := start(t, func(o *platform.SageMakerOptions) { o.Memory = budget })
 	budget.Add(memory.Messages, 7<<20)
 	for _, body := range []io.Reader{strings.NewReader("{}"), io.MultiReader(strings.NewReader("{}"))} { // of known and unknown length
 		resp, err := http.Post(s+"/models", "application/json", body)

@@ -1,6 +1,4 @@
-// Package adminjson writes the administrative messages of the protocol as JSON, with the members in
-// Triton's order: the replies of HTTP, and the messages of the C API.
-package adminjson
+package frontend
 
 import (
 	"slices"
@@ -10,6 +8,9 @@ import (
 	"triton/pkg/tensor"
 	"triton/pkg/tritonjson"
 )
+
+// The administrative messages of the protocol as JSON, with the members in Triton's order: the replies
+// of HTTP, and the messages of the C API.
 
 // AppendServerMetadata appends the metadata of a server.
 func AppendServerMetadata(b []byte, m *inferencepb.ServerMetadataResponse) []byte {

@@ -1,4 +1,4 @@
-package sagemaker
+package platform
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 
 	"triton/pkg/status"
 	"triton/pkg/tritonjson"
+	"triton/server/frontend"
 	"triton/server/http1"
-	"triton/server/restricted"
 )
 
 // models answers the calls of multi-model endpoints.
-func (h *handler) models(x *http1.Exchange, name string, invoke bool) {
+func (h *sageMaker) models(x *http1.Exchange, name string, invoke bool) {
 	if x.Method == http.MethodPost && invoke {
 		h.invoke(x, name)
 		return
@@ -26,7 +26,7 @@ func (h *handler) models(x *http1.Exchange, name string, invoke bool) {
 		return
 	}
 	defer func() { entry.End(strconv.Itoa(x.Status), "") }()
-	if need := h.Restricted.Needs(restricted.ModelRepository); need != nil && !need.Allows(x.Get(strings.ToLower(need.Name))) {
+	if need := h.Restricted.Needs(frontend.ModelRepositoryCalls); need != nil && !need.Allows(x.Get(strings.ToLower(need.Name))) {
 		refuse(x, http.StatusForbidden, fmt.Errorf("This API is restricted, expecting header '%s'", need.Name)) //nolint:staticcheck // Triton's text
 		return
 	}
@@ -44,16 +44,16 @@ func (h *handler) models(x *http1.Exchange, name string, invoke bool) {
 	}
 }
 
-func (h *handler) find(name string) (loaded, bool) {
+func (h *sageMaker) find(name string) (loadedModel, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m, ok := h.mu.models[name]
 	return m, ok
 }
 
-// target returns the server's name of a model: the header of the request, else the name
+// targetOf returns the server's name of a model: the header of the request, else the name
 // when the platform loaded the model.
-func target(x *http1.Exchange, m loaded) string {
+func targetOf(x *http1.Exchange, m loadedModel) string {
 	if name := x.Get(targetModel); name != "" {
 		return name
 	}
@@ -61,7 +61,7 @@ func target(x *http1.Exchange, m loaded) string {
 }
 
 // list answers with the ready models.
-func (h *handler) list(x *http1.Exchange) {
+func (h *sageMaker) list(x *http1.Exchange) {
 	h.mu.Lock()
 	all := maps.Clone(h.mu.models)
 	h.mu.Unlock()
@@ -79,7 +79,7 @@ func (h *handler) list(x *http1.Exchange) {
 	reply(x, http.StatusOK)
 }
 
-func (h *handler) show(x *http1.Exchange, name string) {
+func (h *sageMaker) show(x *http1.Exchange, name string) {
 	m, ok := h.find(name)
 	if !ok {
 		empty(x, http.StatusNotFound)
@@ -89,14 +89,14 @@ func (h *handler) show(x *http1.Exchange, name string) {
 	reply(x, http.StatusOK)
 }
 
-func appendModel(b []byte, name string, m loaded) []byte {
+func appendModel(b []byte, name string, m loadedModel) []byte {
 	b = tritonjson.AppendString(append(b, `{"modelName":`...), name)
 	b = tritonjson.AppendString(append(b, `,"modelUrl":`...), m.repository)
 	return append(b, '}')
 }
 
 // invoke runs an inference with a model that was loaded.
-func (h *handler) invoke(x *http1.Exchange, name string) {
+func (h *sageMaker) invoke(x *http1.Exchange, name string) {
 	m, ok := h.find(name)
 	if !ok {
 		if h.admitUnknown(x, name) {
@@ -107,7 +107,7 @@ func (h *handler) invoke(x *http1.Exchange, name string) {
 	if !h.checkKnown(x, m) {
 		return
 	}
-	to := target(x, m)
+	to := targetOf(x, m)
 	h.Log.Info("Invoking SageMaker TargetModel: " + to)
 	h.forward(x, "/v2/models/"+url.PathEscape(to)+"/infer", replyInvoke)
 }

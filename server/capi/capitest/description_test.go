@@ -1,4 +1,4 @@
-package description_test
+package capitest_test
 
 import (
 	"bytes"
@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/sharedtest"
-	"triton/server/capi/description"
+	"triton/server/capi/capitest"
 )
 
 const include = "../include"
 
-func parse(t *testing.T) []description.Header {
+func parse(t *testing.T) []capitest.Header {
 	t.Helper()
 	text, err := os.ReadFile("../api.txt")
 	require.NoError(t, err)
-	headers, err := description.Parse(bytes.NewReader(text))
+	headers, err := capitest.Parse(bytes.NewReader(text))
 	require.NoError(t, err)
 	require.Len(t, headers, 4)
 	return headers
@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 			require.False(t, names[item.Name], "%s twice", item.Name)
 			names[item.Name] = true
 			require.NotEmpty(t, item.Meaning)
-			if item.Kind == description.Func || item.Kind == description.Entry {
+			if item.Kind == capitest.Func || item.Kind == capitest.Entry {
 				functions[h.Name+" "+string(item.Kind)]++
 			}
 		}
@@ -99,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 		{"header h\nfunc f\n", "line 2: f: arguments must be in parentheses"},
 		{"header h\nstruct X\n", `line 2: unknown word "struct"`},
 	} {
-		_, err := description.Parse(strings.NewReader(c.text))
+		_, err := capitest.Parse(strings.NewReader(c.text))
 		require.EqualError(t, err, c.message, "%q", c.text)
 	}
 }

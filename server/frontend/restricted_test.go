@@ -1,4 +1,4 @@
-package restricted
+package frontend
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParse compares with the errors of NVIDIA's server for each argument.
-func TestParse(t *testing.T) {
+// TestParseRestrictions compares with the errors of NVIDIA's server for each argument.
+func TestParseRestrictions(t *testing.T) {
 	t.Parallel()
 	const format = "--%s option format is '<config name>:<setting>=<value>'. Got "
 	for _, c := range []struct{ args, want string }{
@@ -31,8 +31,8 @@ func TestParse(t *testing.T) {
 		{"health:a:b=c", ""},
 		{"health:a=b metadata:a=c", ""},
 	} {
-		for word, flag := range map[string]string{HTTP: "http-restricted-api", GRPC: "grpc-restricted-protocol"} {
-			_, err := Parse(word, strings.Split(c.args, " "))
+		for word, flag := range map[string]string{RestrictedAPI: "http-restricted-api", RestrictedProtocol: "grpc-restricted-protocol"} {
+			_, err := ParseRestrictions(word, strings.Split(c.args, " "))
 			if c.want == "" {
 				require.NoError(t, err, c.args)
 				continue
@@ -46,29 +46,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestRules(t *testing.T) {
+func TestRestrictions(t *testing.T) {
 	t.Parallel()
-	r, err := Parse(HTTP, []string{"health,model-repository:key=a=b", "logging:x:y=z"})
+	r, err := ParseRestrictions(RestrictedAPI, []string{"health,model-repository:key=a=b", "logging:x:y=z"})
 	require.NoError(t, err)
-	require.Equal(t, &Header{"key", "a=b"}, r.Needs(Health))
-	require.Equal(t, &Header{"key", "a=b"}, r.Needs(ModelRepository))
-	require.Equal(t, &Header{"x:y", "z"}, r.Needs(Logging))
-	for _, a := range []API{Metadata, Inference, SharedMemory, ModelConfig, Statistics, Trace} {
+	require.Equal(t, &SecretHeader{"key", "a=b"}, r.Needs(HealthCalls))
+	require.Equal(t, &SecretHeader{"key", "a=b"}, r.Needs(ModelRepositoryCalls))
+	require.Equal(t, &SecretHeader{"x:y", "z"}, r.Needs(LoggingCalls))
+	for _, a := range []Category{MetadataCalls, InferenceCalls, SharedMemoryCalls, ModelConfigCalls, StatisticsCalls, TraceCalls} {
 		require.Nil(t, r.Needs(a), a)
 	}
-	h := r.Needs(Health)
+	h := r.Needs(HealthCalls)
 	require.True(t, h.Allows("a=b"))
 	for _, v := range []string{"", "a", "a=b ", "A=b", "a=c"} {
 		require.False(t, h.Allows(v), v)
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseRestrictions(f *testing.F) {
 	f.Add("health,metadata:key=value")
 	f.Add("health:a:b=c=d")
 	f.Add(",:=")
 	f.Fuzz(func(t *testing.T, arg string) {
-		r, err := Parse(HTTP, []string{arg})
+		r, err := ParseRestrictions(RestrictedAPI, []string{arg})
 		some := false
 		for a := range categories {
 			if h := r.Needs(a); h != nil {

@@ -1,4 +1,4 @@
-package contenttype_test
+package platform
 
 import (
 	"net/http"
@@ -9,11 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/pkg/status"
-	"triton/server/contenttype"
 	"triton/server/http1"
 )
 
-const kind = contenttype.Framing("application/vnd.x.binary+json;json-header-size=")
+const kind = framing("application/vnd.x.binary+json;json-header-size=")
 
 // exchange calls use with the exchange of a request and returns the reply, which it sends unless
 // use did.
@@ -28,7 +27,7 @@ func exchange(r *http.Request, use func(*http1.Exchange)) *httptest.ResponseReco
 	return w
 }
 
-func TestRequest(t *testing.T) {
+func TestFramedRequest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ content, length, err string }{
 		{"", "", ""},
@@ -62,7 +61,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestReply(t *testing.T) {
+func TestFramedReply(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		size int
@@ -87,17 +86,17 @@ func TestReply(t *testing.T) {
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	exchange(httptest.NewRequest(http.MethodPost, "/predict?a=b", nil), func(x *http1.Exchange) {
-		require.NoError(t, contenttype.Redirect(x, http.MethodGet, "/v2/models/a%2Fb/ready"))
+		require.NoError(t, redirect(x, http.MethodGet, "/v2/models/a%2Fb/ready"))
 		require.Equal(t, http.MethodGet, x.Method)
 		require.Equal(t, "/v2/models/a%2Fb/ready", x.Path)
 		for _, path := range []string{"//evil/v2", "/v2/%zz", "http://x/v2"} {
-			require.Error(t, contenttype.Redirect(x, http.MethodPost, path), path)
+			require.Error(t, redirect(x, http.MethodPost, path), path)
 			require.Equal(t, "/v2/models/a%2Fb/ready", x.Path, "an invalid path changes nothing")
 		}
 	})
 }
 
-func FuzzRequest(f *testing.F) {
+func FuzzFramedRequest(f *testing.F) {
 	f.Add(string(kind)+"12", int64(20))
 	f.Add("x"+string(kind), int64(-1))
 	f.Fuzz(func(t *testing.T, content string, length int64) {

@@ -1,6 +1,4 @@
-// Package description reads the description of the C API (server/capi/api.txt) and
-// writes its C headers.
-package description
+package capitest
 
 import (
 	"bufio"

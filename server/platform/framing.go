@@ -1,6 +1,4 @@
-// Package contenttype frames binary tensor data for cloud platforms, which drop custom
-// headers: the content type contains the length of the JSON text in front of the data.
-package contenttype
+package platform
 
 import (
 	"errors"
@@ -12,14 +10,15 @@ import (
 	"triton/server/http1"
 )
 
-// Framing is a content type up to the length, such as
+// framing frames binary tensor data for platforms, which drop custom headers: the content type contains
+// the length of the JSON text in front of the data. It is a content type up to the length, such as
 // "application/vnd.sagemaker-triton.binary+json;json-header-size=".
-type Framing string
+type framing string
 
 // Request converts the request for the KServe API: it sets the header with the length and
 // drops the headers for compression, which the platforms do not support. The error is for
 // the client.
-func (f Framing) Request(x *http1.Exchange) error {
+func (f framing) Request(x *http1.Exchange) error {
 	x.Header = http1.Header{}
 	text := x.Get("content-type")
 	at := strings.Index(text, string(f))
@@ -39,7 +38,7 @@ func (f Framing) Request(x *http1.Exchange) error {
 
 // length reads the number in front of a text and ignores what follows it, as Triton does. The
 // length of a body of unknown length is checked later.
-func (f Framing) length(text string, body int64) (int64, error) {
+func (f framing) length(text string, body int64) (int64, error) {
 	digits := strings.TrimLeft(text, " \t")
 	end := 0
 	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || end == 0 && (digits[end] == '-' || digits[end] == '+')) {
@@ -59,15 +58,15 @@ func (f Framing) length(text string, body int64) (int64, error) {
 
 // Reply moves the length in a reply of the KServe API to its content type. It is for
 // Exchange.BeforeSend.
-func (f Framing) Reply(x *http1.Exchange) {
+func (f framing) Reply(x *http1.Exchange) {
 	if x.JSONSize >= 0 {
 		x.ContentType, x.JSONSize = string(f)+strconv.Itoa(x.JSONSize), -1
 	}
 }
 
-// Redirect gives the request another method and path. The path has the form of a request
+// redirect gives the request another method and path. The path has the form of a request
 // line; a path that is not valid there is an error.
-func Redirect(x *http1.Exchange, method, path string) error {
+func redirect(x *http1.Exchange, method, path string) error {
 	u, err := new(url.URL).Parse(path)
 	if err != nil || u.Host != "" {
 		return status.New(status.InvalidArg, "invalid path '%s'", path)

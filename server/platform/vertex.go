@@ -1,6 +1,4 @@
-// Package vertex is the frontend for Vertex AI: one path for predictions, which a header
-// may redirect to other calls of the KServe API, and one for health.
-package vertex
+package platform
 
 import (
 	"maps"
@@ -11,19 +9,17 @@ import (
 	"strings"
 
 	"triton/pkg/status"
-	"triton/pkg/tritonjson"
-	"triton/server/contenttype"
 	"triton/server/http1"
 	"triton/server/infer"
 )
 
-const binary contenttype.Framing = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
+const vertexFraming framing = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
 
-// redirect is the header that names the call to which a prediction is redirected.
-const redirect = "x-vertex-ai-triton-redirect"
+// redirectHeader is the header that names the call to which a prediction is redirected.
+const redirectHeader = "x-vertex-ai-triton-redirect"
 
-// Options are the settings of the frontend.
-type Options struct {
+// VertexOptions are the settings of the frontend for Vertex AI.
+type VertexOptions struct {
 	// HTTP is the KServe API, Metrics the metrics endpoint; nil without metrics.
 	HTTP, Metrics http1.Handler
 	// PredictRoute and HealthRoute are the paths from AIP_PREDICT_ROUTE and
@@ -34,8 +30,8 @@ type Options struct {
 	DefaultModel string
 }
 
-// New returns the frontend. It checks the options against the ready models.
-func New(svc infer.Service, o Options) (http1.Handler, error) {
+// NewVertex returns the frontend for Vertex AI. It checks the options against the ready models.
+func NewVertex(svc infer.Service, o VertexOptions) (http1.Handler, error) {
 	switch {
 	case o.PredictRoute == "":
 		return nil, status.New(status.InvalidArg, "API_PREDICT_ROUTE is not defined for Vertex AI endpoint")
@@ -54,18 +50,20 @@ func New(svc infer.Service, o Options) (http1.Handler, error) {
 	case !ready[o.DefaultModel]:
 		return nil, status.New(status.InvalidArg, "Expect the default model '%s' is loaded", o.DefaultModel)
 	}
-	return &handler{o}, nil
+	return &vertex{o}, nil
 }
 
-type handler struct{ Options }
+// vertex is the frontend for Vertex AI: one path for predictions, which a header may redirect to other
+// calls of the KServe API, and one for health.
+type vertex struct{ VertexOptions }
 
 // Serve answers a request.
-func (h *handler) Serve(x *http1.Exchange) {
+func (h *vertex) Serve(x *http1.Exchange) {
 	switch x.Path {
 	case h.HealthRoute:
 		h.forward(x, x.Method, "/v2/health/ready")
 	case h.PredictRoute:
-		target, ok := x.Lookup(redirect)
+		target, ok := x.Lookup(redirectHeader)
 		if !ok {
 			h.forward(x, x.Method, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/infer")
 			return
@@ -78,26 +76,26 @@ func (h *handler) Serve(x *http1.Exchange) {
 
 // The calls that a prediction may be redirected to.
 var (
-	reads = regexp.MustCompile(`^/v2(/health/(live|ready)|/models/stats|/models/[^/]+(/versions/[0-9]+)?(/(ready|config|stats))?|` +
+	vertexReads = regexp.MustCompile(`^/v2(/health/(live|ready)|/models/stats|/models/[^/]+(/versions/[0-9]+)?(/(ready|config|stats))?|` +
 		`/(system|cuda)sharedmemory(/region/[^/]+)?/status)?$`)
-	writes  = regexp.MustCompile(`^/v2(/models/[^/]+(/versions/[0-9]+)?/infer|/repository(/[^/]+)?/index)$`)
-	refused = regexp.MustCompile(`^/v2(/(system|cuda)sharedmemory(/region/[^/]+)?/(un)?register|/repository(/[^/]+)?/models/[^/]+/(un)?load)$`)
+	vertexWrites  = regexp.MustCompile(`^/v2(/models/[^/]+(/versions/[0-9]+)?/infer|/repository(/[^/]+)?/index)$`)
+	vertexRefused = regexp.MustCompile(`^/v2(/(system|cuda)sharedmemory(/region/[^/]+)?/(un)?register|/repository(/[^/]+)?/models/[^/]+/(un)?load)$`)
 )
 
 // redirect runs another call with the method that the call expects, since the platform
 // sends only POST.
-func (h *handler) redirect(x *http1.Exchange, path string) {
+func (h *vertex) redirect(x *http1.Exchange, path string) {
 	switch {
 	case x.Method != http.MethodPost:
 		empty(x, http.StatusMethodNotAllowed)
 	case path == "/metrics" && h.Metrics != nil:
 		x.Method, x.Path = http.MethodGet, path
 		h.Metrics.Serve(x)
-	case reads.MatchString(path):
+	case vertexReads.MatchString(path):
 		h.forward(x, http.MethodGet, path)
-	case writes.MatchString(path):
+	case vertexWrites.MatchString(path):
 		h.forward(x, http.MethodPost, path)
-	case refused.MatchString(path):
+	case vertexRefused.MatchString(path):
 		empty(x, http.StatusForbidden)
 	default:
 		empty(x, http.StatusBadRequest)
@@ -105,23 +103,14 @@ func (h *handler) redirect(x *http1.Exchange, path string) {
 }
 
 // forward lets the KServe API answer the request, with its usual framing.
-func (h *handler) forward(x *http1.Exchange, method, path string) {
-	err := contenttype.Redirect(x, method, path)
+func (h *vertex) forward(x *http1.Exchange, method, path string) {
+	err := redirect(x, method, path)
 	if err == nil && strings.HasSuffix(path, "/infer") {
-		err = binary.Request(x)
+		err = vertexFraming.Request(x)
 	}
 	if err != nil {
-		e := status.From(err)
-		x.Status, x.ContentType = e.Code.HTTP(), http1.JSON
-		x.Text = append(tritonjson.AppendString(append(x.Text[:0], `{"error":`...), e.Msg), '}')
-		x.Send()
+		refuse(x, status.From(err).Code.HTTP(), err)
 		return
 	}
 	h.HTTP.Serve(x)
-}
-
-// empty answers without a body.
-func empty(x *http1.Exchange, code int) {
-	x.Status, x.ContentType = code, ""
-	x.Send()
 }

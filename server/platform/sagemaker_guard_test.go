@@ -1,4 +1,4 @@
-package sagemaker_test
+package platform_test
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/server/access/accesstest"
-	"triton/server/sagemaker"
+	"triton/server/platform"
 )
 
 // TestRefusalsHideModels: whoever may not use a model that the platform has loaded gets the answer
@@ -15,7 +15,7 @@ import (
 func TestRefusalsHideModels(t *testing.T) {
 	t.Parallel()
 	g, keys, _ := accesstest.New(t, "rules:\n- {who: ['key:ops'], allow: ['*'], models: ['*']}\n- {who: ['key:a'], allow: [infer], models: [a]}\n", "ops", "a")
-	s, _, root := start(t, func(o *sagemaker.Options) { o.Guard = g })
+	s, _, root := start(t, func(o *platform.SageMakerOptions) { o.Guard = g })
 	place(t, root, "1a/model/one/config.pbtxt", "")
 	code, text, _ := ask(t, s, "POST", "/models", `{"model_name":"secret","url":"`+root+`/1a/model"}`, "X-API-Key", keys["ops"])
 	require.Equal(t, 200, code, text)
@@ -43,7 +43,7 @@ func TestRefusalsHideModels(t *testing.T) {
 func TestPartialRights(t *testing.T) {
 	t.Parallel()
 	g, keys, audit := accesstest.New(t, "rules:\n- {who: ['key:a'], allow: [load, index], models: [a]}\n", "a")
-	s, _, _ := start(t, func(o *sagemaker.Options) { o.Guard = g })
+	s, _, _ := start(t, func(o *platform.SageMakerOptions) { o.Guard = g })
 	for _, method := range []string{"GET", "POST", "DELETE"} {
 		code, text, _ := ask(t, s, method, "/models", "{}", "X-API-Key", keys["a"])
 		require.Equal(t, 403, code)

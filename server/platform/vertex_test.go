@@ -1,4 +1,4 @@
-package vertex_test
+package platform_test
 
 import (
 	"fmt"
@@ -14,16 +14,16 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/server/http1"
 	"triton/server/infer"
-	"triton/server/vertex"
+	"triton/server/platform"
 )
 
-// service has these models ready.
-type service struct {
+// vertexService has these models ready.
+type vertexService struct {
 	infer.Service
 	ready []string
 }
 
-func (s service) Index(bool) *inferencepb.RepositoryIndexResponse {
+func (s vertexService) Index(bool) *inferencepb.RepositoryIndexResponse {
 	var index inferencepb.RepositoryIndexResponse
 	for _, name := range s.ready {
 		index.Models = append(index.Models, &inferencepb.RepositoryIndexResponse_ModelIndex{Name: name})
@@ -31,8 +31,8 @@ func (s service) Index(bool) *inferencepb.RepositoryIndexResponse {
 	return &index
 }
 
-// echo answers with the request that the KServe API would get.
-func echo(name string) http1.Handler {
+// echoName answers with the request that the KServe API would get.
+func echoName(name string) http1.Handler {
 	return http1.HandlerFunc(func(x *http1.Exchange) {
 		body, _ := io.ReadAll(x.Body)
 		x.ContentType = http1.JSON
@@ -47,22 +47,22 @@ func echo(name string) http1.Handler {
 // over returns a handler for requests of net/http.
 func over(h http1.Handler) http.Handler { return http1.NewHTTPHandler(h, http1.Options{}) }
 
-func TestNew(t *testing.T) {
+func TestNewVertex(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		o     vertex.Options
+		o     platform.VertexOptions
 		ready []string
 		err   string
 	}{
-		{vertex.Options{}, nil, "API_PREDICT_ROUTE is not defined for Vertex AI endpoint"},
-		{vertex.Options{PredictRoute: "/p"}, nil, "AIP_HEALTH_ROUTE is not defined for Vertex AI endpoint"},
-		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h"}, nil, "Expect the model repository contains only a single model if default model is not specified"},
-		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h"}, []string{"a", "b"}, "Expect the model repository contains only a single model if default model is not specified"},
-		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h"}, []string{"a", "a"}, ""},
-		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h", DefaultModel: "c"}, []string{"a", "b"}, "Expect the default model 'c' is loaded"},
-		{vertex.Options{PredictRoute: "/p", HealthRoute: "/h", DefaultModel: "b"}, []string{"a", "b"}, ""},
+		{platform.VertexOptions{}, nil, "API_PREDICT_ROUTE is not defined for Vertex AI endpoint"},
+		{platform.VertexOptions{PredictRoute: "/p"}, nil, "AIP_HEALTH_ROUTE is not defined for Vertex AI endpoint"},
+		{platform.VertexOptions{PredictRoute: "/p", HealthRoute: "/h"}, nil, "Expect the model repository contains only a single model if default model is not specified"},
+		{platform.VertexOptions{PredictRoute: "/p", HealthRoute: "/h"}, []string{"a", "b"}, "Expect the model repository contains only a single model if default model is not specified"},
+		{platform.VertexOptions{PredictRoute: "/p", HealthRoute: "/h"}, []string{"a", "a"}, ""},
+		{platform.VertexOptions{PredictRoute: "/p", HealthRoute: "/h", DefaultModel: "c"}, []string{"a", "b"}, "Expect the default model 'c' is loaded"},
+		{platform.VertexOptions{PredictRoute: "/p", HealthRoute: "/h", DefaultModel: "b"}, []string{"a", "b"}, ""},
 	} {
-		_, err := vertex.New(service{ready: c.ready}, c.o)
+		_, err := platform.NewVertex(vertexService{ready: c.ready}, c.o)
 		if c.err == "" {
 			require.NoError(t, err)
 		} else {
@@ -71,10 +71,10 @@ func TestNew(t *testing.T) {
 	}
 }
 
-func TestRoutes(t *testing.T) {
+func TestVertexRoutes(t *testing.T) {
 	t.Parallel()
-	h, err := vertex.New(service{ready: []string{"m n"}}, vertex.Options{
-		HTTP: echo("http"), Metrics: echo("metrics"), PredictRoute: "/v1/endpoints/1:predict", HealthRoute: "/health",
+	h, err := platform.NewVertex(vertexService{ready: []string{"m n"}}, platform.VertexOptions{
+		HTTP: echoName("http"), Metrics: echoName("metrics"), PredictRoute: "/v1/endpoints/1:predict", HealthRoute: "/health",
 	})
 	require.NoError(t, err)
 	const none = "\x00"
@@ -120,9 +120,9 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func TestBinary(t *testing.T) {
+func TestVertexBinary(t *testing.T) {
 	t.Parallel()
-	h, err := vertex.New(service{ready: []string{"m"}}, vertex.Options{HTTP: echo("http"), PredictRoute: "/p", HealthRoute: "/h"})
+	h, err := platform.NewVertex(vertexService{ready: []string{"m"}}, platform.VertexOptions{HTTP: echoName("http"), PredictRoute: "/p", HealthRoute: "/h"})
 	require.NoError(t, err)
 	const kind = "application/vnd.vertex-ai-triton.binary+json;json-header-size="
 	for _, c := range []struct {

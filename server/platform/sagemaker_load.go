@@ -1,4 +1,4 @@
-package sagemaker
+package platform
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ const unloadPoll = 500 * time.Millisecond
 // loadRequest is a load that the platform requests.
 type loadRequest struct{ name, url, target string }
 
-func (h *handler) load(x *http1.Exchange) {
+func (h *sageMaker) load(x *http1.Exchange) {
 	held := h.Memory.NewCharge(memory.Messages)
 	defer held.End()
 	o, err := h.readLoadRequest(x, &held)
@@ -52,7 +52,7 @@ func (h *handler) load(x *http1.Exchange) {
 		err = h.Repositories.Register(repository, map[string]string{folder: o.target})
 	}
 	if err != nil {
-		refuse(x, conflict(err), err)
+		refuse(x, conflictCode(err), err)
 		return
 	}
 	x.Watch()
@@ -62,17 +62,17 @@ func (h *handler) load(x *http1.Exchange) {
 		if e := h.Repositories.Unregister(repository); e != nil {
 			h.Log.Error("a model repository stays registered", "path", repository, "error", e)
 		}
-		refuse(x, conflict(err), err)
+		refuse(x, conflictCode(err), err)
 		return
 	}
 	h.mu.Lock()
-	h.mu.models[o.name] = loaded{repository, o.target}
+	h.mu.models[o.name] = loadedModel{repository, o.target}
 	h.mu.Unlock()
 	empty(x, http.StatusOK)
 }
 
-// conflict returns the status of a failed load.
-func conflict(err error) int {
+// conflictCode returns the status of a failed load.
+func conflictCode(err error) int {
 	e := status.From(err)
 	if e.Code == status.AlreadyExists {
 		return http.StatusConflict
@@ -84,7 +84,7 @@ func conflict(err error) int {
 const maxLoad = 1 << 20
 
 // readLoadRequest reads {"model_name": ..., "url": ...}, after it has counted the memory.
-func (h *handler) readLoadRequest(x *http1.Exchange, held *memory.Charge) (o loadRequest, err error) {
+func (h *sageMaker) readLoadRequest(x *http1.Exchange, held *memory.Charge) (o loadRequest, err error) {
 	length := x.Length
 	if length < 0 {
 		length = maxLoad
@@ -122,19 +122,19 @@ func (h *handler) readLoadRequest(x *http1.Exchange, held *memory.Charge) (o loa
 	return o, nil
 }
 
-var ensemble = regexp.MustCompile(`platform:\s*"ensemble"`)
+var ensemblePlatform = regexp.MustCompile(`platform:\s*"ensemble"`)
 
 // locate finds the repository and the model's folder in it. The folder that the platform has
 // unpacked is the model itself, or it contains the model's folder, or several folders of which
 // one is an ensemble of the others.
-func (h *handler) locate(where string) (repository, folder string, err error) {
+func (h *sageMaker) locate(where string) (repository, folder string, err error) {
 	path, err := filepath.Abs(where)
 	if err != nil || where == "" {
 		return "", "", h.invalidURL(where)
 	}
 	rest, ok := strings.CutPrefix(path, h.Root+"/")
 	parts := strings.Split(rest, "/")
-	if !ok || len(parts) < 2 || len(parts) > 3 || parts[1] != "model" || !plain(parts[0]) || !plain(parts[len(parts)-1]) {
+	if !ok || len(parts) < 2 || len(parts) > 3 || parts[1] != "model" || !plainName(parts[0]) || !plainName(parts[len(parts)-1]) {
 		return "", "", h.invalidURL(where)
 	}
 	if _, err := os.Stat(filepath.Join(path, "config.pbtxt")); err == nil {
@@ -143,12 +143,12 @@ func (h *handler) locate(where string) (repository, folder string, err error) {
 	return path, modelFolder(path), nil
 }
 
-func (h *handler) invalidURL(where string) error {
+func (h *sageMaker) invalidURL(where string) error {
 	return status.New(status.InvalidArg, "Invalid \"url\" '%s': expected a path of the form %s/<hash>/model[/<subdir>]", where, h.Root)
 }
 
-// plain reports whether the platform uses names like this part of a path.
-func plain(part string) bool {
+// plainName reports whether the platform uses names like this part of a path.
+func plainName(part string) bool {
 	return part != "" && strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._") == ""
 }
 
@@ -162,20 +162,20 @@ func modelFolder(path string) string {
 		}
 		last = e.Name()
 		config, err := os.ReadFile(filepath.Join(path, last, "config.pbtxt"))
-		if err == nil && ensemble.Match(bytes.TrimSpace(config)) {
+		if err == nil && ensemblePlatform.Match(bytes.TrimSpace(config)) {
 			return last
 		}
 	}
 	return last
 }
 
-func (h *handler) unload(x *http1.Exchange, name string) {
+func (h *sageMaker) unload(x *http1.Exchange, name string) {
 	m, ok := h.find(name)
 	if !ok {
 		empty(x, http.StatusNotFound)
 		return
 	}
-	model := target(x, m)
+	model := targetOf(x, m)
 	h.Log.Info("Unloading SageMaker TargetModel: " + model)
 	// The steps of an ensemble are unloaded too.
 	if err := h.svc.Unload(x.Context, model, true); err != nil {
@@ -196,7 +196,7 @@ func (h *handler) unload(x *http1.Exchange, name string) {
 }
 
 // awaitUnload waits until no version of a model serves. It reports false after the timeout.
-func (h *handler) awaitUnload(ctx context.Context, model string) bool {
+func (h *sageMaker) awaitUnload(ctx context.Context, model string) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.unloadTimeout)
 	defer cancel()
 	tick := time.NewTicker(unloadPoll)
@@ -211,7 +211,7 @@ func (h *handler) awaitUnload(ctx context.Context, model string) bool {
 	return true
 }
 
-func (h *handler) present(model string) bool {
+func (h *sageMaker) present(model string) bool {
 	for _, m := range h.svc.Index(false).GetModels() {
 		if m.GetName() == model && (m.GetState() != "UNAVAILABLE" || m.GetReason() != "unloaded") {
 			return true

@@ -1,7 +1,7 @@
-// Package sagemaker is the frontend for Amazon SageMaker: health, inference with one model,
-// and the calls of multi-model endpoints, which load and unload models that the platform
-// writes to the disk. The KServe API answers health and inference.
-package sagemaker
+// Package platform has the frontends for cloud platforms, Amazon SageMaker and Vertex AI. They
+// translate the paths, headers and content types of a platform to calls of the KServe API, which
+// answers them.
+package platform
 
 import (
 	"log/slog"
@@ -14,14 +14,13 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tritonjson"
 	"triton/server/access"
-	"triton/server/contenttype"
+	"triton/server/frontend"
 	"triton/server/http1"
 	"triton/server/infer"
 	"triton/server/memory"
-	"triton/server/restricted"
 )
 
-const binary contenttype.Framing = "application/vnd.sagemaker-triton.binary+json;json-header-size="
+const sageMakerFraming framing = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 
 // targetModel is the header that names the model in the server.
 const targetModel = "x-amzn-sagemaker-target-model"
@@ -34,8 +33,8 @@ type Repositories interface {
 	Unregister(path string) error
 }
 
-// Options are the settings of the frontend.
-type Options struct {
+// SageMakerOptions are the settings of the frontend for Amazon SageMaker.
+type SageMakerOptions struct {
 	// HTTP is the KServe API.
 	HTTP http1.Handler
 	// Repositories is nil if models cannot be added.
@@ -50,7 +49,7 @@ type Options struct {
 	// "generate_stream".
 	InferenceType string
 	// Restricted says which calls need a secret header.
-	Restricted restricted.Rules
+	Restricted frontend.Restrictions
 	// Guard decides who may do what; nil: everybody may do everything.
 	Guard *access.Guard
 	// Data refuses the calls that a port for control serves.
@@ -60,8 +59,8 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// New returns the frontend. It starts nothing.
-func New(svc infer.Service, o Options) (http1.Handler, error) {
+// NewSageMaker returns the frontend for Amazon SageMaker. It starts nothing.
+func NewSageMaker(svc infer.Service, o SageMakerOptions) (http1.Handler, error) {
 	if o.InferenceType == "" {
 		o.InferenceType = "infer"
 	}
@@ -80,40 +79,42 @@ func New(svc infer.Service, o Options) (http1.Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &handler{Options: o, svc: svc, unloadTimeout: unloadTimeout}
-	h.mu.models = map[string]loaded{}
+	h := &sageMaker{SageMakerOptions: o, svc: svc, unloadTimeout: unloadTimeout}
+	h.mu.models = map[string]loadedModel{}
 	return h, nil
 }
 
-type handler struct {
-	Options
+// sageMaker is the frontend for Amazon SageMaker: health, inference with one model, and the calls of
+// multi-model endpoints, which load and unload models that the platform writes to the disk.
+type sageMaker struct {
+	SageMakerOptions
 	svc           infer.Service
 	unloadTimeout time.Duration
 	mu            struct {
 		sync.Mutex
-		models map[string]loaded // by the platform's name
+		models map[string]loadedModel // by the platform's name
 	}
 }
 
-// loaded is a model that the platform has loaded.
-type loaded struct {
+// loadedModel is a model that the platform has loaded.
+type loadedModel struct {
 	repository string
 	target     string // its name in the server
 }
 
 // Serve answers a request.
-func (h *handler) Serve(x *http1.Exchange) {
+func (h *sageMaker) Serve(x *http1.Exchange) {
 	switch x.Path {
 	case "/ping":
 		mode := "ready"
 		if h.PingMode == "live" {
 			mode = "live"
 		}
-		h.forward(x, "/v2/health/"+mode, binary.Reply)
+		h.forward(x, "/v2/health/"+mode, sageMakerFraming.Reply)
 	case "/invocations":
-		h.forward(x, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/"+h.InferenceType, binary.Reply)
+		h.forward(x, "/v2/models/"+url.PathEscape(h.DefaultModel)+"/"+h.InferenceType, sageMakerFraming.Reply)
 	default:
-		name, invoke, ok := model(x.Path)
+		name, invoke, ok := parseModelPath(x.Path)
 		if !ok {
 			empty(x, http.StatusBadRequest)
 			return
@@ -122,8 +123,8 @@ func (h *handler) Serve(x *http1.Exchange) {
 	}
 }
 
-// model reads "/models[/<name>][/invoke]".
-func model(path string) (name string, invoke, ok bool) {
+// parseModelPath reads "/models[/<name>][/invoke]".
+func parseModelPath(path string) (name string, invoke, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/models")
 	if rest, invoke = strings.CutSuffix(rest, "/invoke"); invoke && rest == "" {
 		return "invoke", false, ok // a model named "invoke"
@@ -139,11 +140,11 @@ func model(path string) (name string, invoke, ok bool) {
 }
 
 // forward lets the KServe API answer the request; before changes the reply before it is sent.
-func (h *handler) forward(x *http1.Exchange, path string, before func(*http1.Exchange)) {
+func (h *sageMaker) forward(x *http1.Exchange, path string, before func(*http1.Exchange)) {
 	x.BeforeSend = before
-	err := contenttype.Redirect(x, x.Method, path)
+	err := redirect(x, x.Method, path)
 	if err == nil {
-		err = binary.Request(x)
+		err = sageMakerFraming.Request(x)
 	}
 	if err != nil {
 		refuse(x, http.StatusBadRequest, err)

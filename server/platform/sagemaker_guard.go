@@ -1,4 +1,4 @@
-package sagemaker
+package platform
 
 import (
 	"net/http"
@@ -11,7 +11,7 @@ import (
 
 // admit asks the guard about a call of a multi-model endpoint. A caller needs the right for all
 // models: a load says in its body only which model it is about. It sends the refusal.
-func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
+func (h *sageMaker) admit(x *http1.Exchange) (access.Entry, bool) {
 	action := policy.ActionLoad
 	if x.Method == http.MethodGet {
 		action = policy.ActionIndex
@@ -29,7 +29,7 @@ func (h *handler) admit(x *http1.Exchange) (access.Entry, bool) {
 
 // admitUnknown asks the guard about an inference with a model that the platform has not loaded,
 // so that only those who may infer learn that.
-func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
+func (h *sageMaker) admitUnknown(x *http1.Exchange, name string) bool {
 	_, entry, ok := httpapi.Admit(h.Guard, x, &access.Call{Action: policy.ActionInfer, Model: name})
 	if !ok {
 		x.Send()
@@ -42,7 +42,7 @@ func (h *handler) admitUnknown(x *http1.Exchange, name string) bool {
 // checkKnown asks the guard about an inference with a model that the platform has loaded, before
 // anything of the request is read or another target is chosen: mistakes in the request would
 // otherwise tell that the model exists. The KServe API admits the request.
-func (h *handler) checkKnown(x *http1.Exchange, m loaded) bool {
+func (h *sageMaker) checkKnown(x *http1.Exchange, m loadedModel) bool {
 	ok := httpapi.Check(h.Guard, x, access.Call{Action: policy.ActionInfer, Model: m.target})
 	if !ok {
 		x.Send()

@@ -1,4 +1,4 @@
-package sagemaker
+package platform
 
 import (
 	"net/http"
@@ -28,10 +28,10 @@ func failureCode(text string) int {
 	return http.StatusBadRequest
 }
 
-// replyInvoke prepares a reply like binary.Reply, and gives errors the status that the
+// replyInvoke prepares a reply like framing.Reply, and gives errors the status that the
 // platform expects.
 func replyInvoke(x *http1.Exchange) {
-	binary.Reply(x)
+	sageMakerFraming.Reply(x)
 	if x.Status >= http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed && x.Status != http.StatusForbidden {
 		x.Status = failureCode(string(x.Text))
 	}
