@@ -23,6 +23,9 @@ type grpcFrontend struct {
 }
 
 func (s *Server) newGRPC(l net.Listener, config *tls.Config) (portServer, error) {
+	if err := grpcapi.CheckTransport(); err != nil {
+		return nil, err
+	}
 	s.addrs.GRPC = l.Addr().String()
 	limits := s.opts.GRPC.Limits
 	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access

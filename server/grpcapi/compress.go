@@ -42,8 +42,7 @@ func (o *Options) chargeCompressed(resp *infer.Response, replied *memory.Charge)
 // the response to a compressed request.
 func (c Compression) compress(ctx context.Context) {
 	if c == CompressNone {
-		s, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ RecvCompress() string })
-		if !ok || s.RecvCompress() == "" || s.RecvCompress() == encoding.Identity {
+		if used := transportOf(ctx).RecvCompress(); used == "" || used == encoding.Identity {
 			return
 		}
 		_ = grpc.SetSendCompressor(ctx, encoding.Identity) // fails only for a call that has answered

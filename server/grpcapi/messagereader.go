@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
@@ -23,19 +22,6 @@ import (
 	"triton/server/infer"
 	"triton/server/memory"
 )
-
-// transport is the stream below a call. grpc.ServerStream reads whole messages only: a
-// client that announces 2 GiB and sends them slowly would hold that memory on every
-// stream before the call could be refused. gRPC has no hook in between: the tap handle
-// and the stats handler see headers and whole messages, a buffer pool and a connection
-// do not know the call. So messages are read here, from the result of
-// grpc.ServerTransportStreamFromContext. Its methods are those that gRPC itself reads
-// with; if they change, every call fails, and with it every test that makes one.
-type transport interface {
-	ReadMessageHeader(header []byte) error
-	Read(n int) (mem.BufferSlice, error)
-	RecvCompress() string
-}
 
 // A message is read in steps. Each step is charged before it is read, which is when the
 // client may send it.
@@ -71,11 +57,7 @@ type messageReader struct {
 
 // begin prepares the reader for a call that was admitted, or has no guard.
 func (in *messageReader) begin(ctx context.Context, limit int, admitted *admission) error {
-	from, ok := grpc.ServerTransportStreamFromContext(ctx).(transport)
-	if !ok {
-		return grpcstatus.Error(codes.Internal, "internal error: this version of gRPC does not let messages be read within limits")
-	}
-	in.from, in.limit = from, limit
+	in.from, in.limit = transportOf(ctx), limit
 	in.charge = newCharge(connBudgetOf(ctx))
 	in.charge.memory.For(admitted.account())
 	if err := in.charge.conn.idle.begin(in.charge.conn.use); err != nil {
