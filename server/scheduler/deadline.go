@@ -35,40 +35,16 @@ func (q *PriorityQueue) Expire(now int64, rejected *infer.List) {
 	}
 }
 
-// deadlines is a heap of the requests that can time out, by deadline, then by arrival.
-//
-// The server has four heaps: this one, two of package sequence and one of package ratelimit.
-// They share the algorithm of container/heap. What differs is the order and the field that
-// keeps the index; a generic heap would call both through function values for each step.
-type deadlines []*infer.Request
+// byDeadline orders the requests that can time out by deadline, then by arrival.
+type byDeadline struct{}
 
-func (d deadlines) Len() int { return len(d) }
-
-func (d deadlines) Less(i, j int) bool {
-	a, b := &d[i].Position, &d[j].Position
-	if a.Deadline != b.Deadline {
-		return a.Deadline < b.Deadline
+// Before implements HeapOrder.
+func (byDeadline) Before(a, b *infer.Request) bool {
+	if a.Position.Deadline != b.Position.Deadline {
+		return a.Position.Deadline < b.Position.Deadline
 	}
-	return a.Arrival < b.Arrival
+	return a.Position.Arrival < b.Position.Arrival
 }
 
-func (d deadlines) Swap(i, j int) {
-	d[i], d[j] = d[j], d[i]
-	d[i].Position.HeapIndex, d[j].Position.HeapIndex = i, j
-}
-
-// Push implements heap.Interface.
-func (d *deadlines) Push(r any) {
-	q := r.(*infer.Request)
-	q.Position.HeapIndex = len(*d)
-	*d = append(*d, q)
-}
-
-// Pop implements heap.Interface.
-func (d *deadlines) Pop() any {
-	last := len(*d) - 1
-	r := (*d)[last]
-	(*d)[last] = nil
-	*d = (*d)[:last]
-	return r
-}
+// Index implements HeapOrder.
+func (byDeadline) Index(r *infer.Request) *int { return &r.Position.HeapIndex }

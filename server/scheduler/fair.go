@@ -19,8 +19,8 @@ type turns struct {
 // class holds the callers of one priority class.
 type class struct {
 	flows map[*infer.Caller]*flow
-	ready indexedHeap[*flow, byStart] // that have requests, by turn
-	most  indexedHeap[*flow, byUse]   // the same, by how much of the queue they use
+	ready IndexedHeap[*flow, byStart] // that have requests, by turn
+	most  IndexedHeap[*flow, byUse]   // the same, by how much of the queue they use
 	// now is the virtual time: the start of the last request that had its turn. last is the
 	// latest finish.
 	now, last uint64
@@ -194,21 +194,25 @@ func later(a, b uint64) uint64 {
 // which their requests came.
 type byStart struct{}
 
-func (byStart) before(a, b *flow) bool {
+// Before implements HeapOrder.
+func (byStart) Before(a, b *flow) bool {
 	if a.start != b.start {
 		return int64(a.start-b.start) < 0 //nolint:gosec // the times wrap around
 	}
 	return a.waiting.Front().Position.Arrival < b.waiting.Front().Position.Arrival
 }
 
-func (byStart) index(f *flow) *int { return &f.turn }
+// Index implements HeapOrder.
+func (byStart) Index(f *flow) *int { return &f.turn }
 
 // byUse orders flows by the number of requests for their weight, the most first. Of a full queue the
 // largest user is needed for each arrival, under the lock of the queue.
 type byUse struct{}
 
-func (byUse) before(a, b *flow) bool {
+// Before implements HeapOrder.
+func (byUse) Before(a, b *flow) bool {
 	return uint64(a.waiting.Len())*b.weight > uint64(b.waiting.Len())*a.weight //nolint:gosec // lengths
 }
 
-func (byUse) index(f *flow) *int { return &f.rank }
+// Index implements HeapOrder.
+func (byUse) Index(f *flow) *int { return &f.rank }

@@ -44,14 +44,16 @@ type gateSlot struct {
 // waited longest.
 type byWeight struct{}
 
-func (byWeight) before(a, b *gateSlot) bool {
+// Before implements HeapOrder.
+func (byWeight) Before(a, b *gateSlot) bool {
 	if a.weight != b.weight {
 		return a.weight < b.weight
 	}
 	return a.arrival < b.arrival
 }
 
-func (byWeight) index(s *gateSlot) *int { return &s.place }
+// Index implements HeapOrder.
+func (byWeight) Index(s *gateSlot) *int { return &s.place }
 
 // conflicts reports whether k is global and the slot needs a resource of that name on a
 // device, or the other way round.

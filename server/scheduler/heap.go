@@ -1,42 +1,46 @@
 package scheduler
 
-// indexedHeap is a heap for container/heap whose elements know where they are in it, so that they can
+// IndexedHeap is a heap for container/heap whose elements know where they are in it, so that they can
 // be fixed and removed. O orders it, as type and not as value: the zero heap is ready for use.
-type indexedHeap[T any, O heapOrder[T]] []T
+type IndexedHeap[T any, O HeapOrder[T]] []T
 
-type heapOrder[T any] interface {
-	before(a, b T) bool
-	// index is the index of an element in the heap; -1 if it is not there.
-	index(element T) *int
+// HeapOrder is the order of an IndexedHeap.
+type HeapOrder[T any] interface {
+	Before(a, b T) bool
+	// Index is where an element keeps its index in the heap; -1: it is not there.
+	Index(element T) *int
 }
 
-func (h indexedHeap[T, O]) Len() int { return len(h) }
+// Len implements heap.Interface.
+func (h IndexedHeap[T, O]) Len() int { return len(h) }
 
-func (h indexedHeap[T, O]) Less(i, j int) bool {
+// Less implements heap.Interface.
+func (h IndexedHeap[T, O]) Less(i, j int) bool {
 	var o O
-	return o.before(h[i], h[j])
+	return o.Before(h[i], h[j])
 }
 
-func (h indexedHeap[T, O]) Swap(i, j int) {
+// Swap implements heap.Interface.
+func (h IndexedHeap[T, O]) Swap(i, j int) {
 	var o O
 	h[i], h[j] = h[j], h[i]
-	*o.index(h[i]), *o.index(h[j]) = i, j
+	*o.Index(h[i]), *o.Index(h[j]) = i, j
 }
 
 // Push implements heap.Interface.
-func (h *indexedHeap[T, O]) Push(element any) {
+func (h *IndexedHeap[T, O]) Push(element any) {
 	var o O
-	*o.index(element.(T)) = len(*h)
+	*o.Index(element.(T)) = len(*h)
 	*h = append(*h, element.(T))
 }
 
 // Pop implements heap.Interface.
-func (h *indexedHeap[T, O]) Pop() any {
+func (h *IndexedHeap[T, O]) Pop() any {
 	var o O
 	last := len(*h) - 1
 	element := (*h)[last]
 	clear((*h)[last:])
 	*h = (*h)[:last]
-	*o.index(element) = -1
+	*o.Index(element) = -1
 	return element
 }

@@ -41,9 +41,9 @@ func (NoBatching) Evaluate(*PriorityQueue, int64, bool) Decision {
 type PriorityQueue struct {
 	policy    Policy
 	rules     Rules
-	levels    []*level // ascending; without priorities always one
-	unused    []*level // empty levels, for reuse
-	deadlines deadlines
+	levels    []*level                                // ascending; without priorities always one
+	unused    []*level                                // empty levels, for reuse
+	deadlines IndexedHeap[*infer.Request, byDeadline] // requests that can time out
 	n         int
 	arrivals  uint64 // requests that ever entered
 	decided   uint64 // requests whose turn was ever decided

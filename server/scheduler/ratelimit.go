@@ -53,7 +53,7 @@ type RateLimiter struct {
 	mu       sync.Mutex
 	gates    []*RateGate // in the order of their creation
 	pools    map[poolKey]*resourcePool
-	staged   indexedHeap[*gateSlot, byWeight] // that wait for a grant
+	staged   IndexedHeap[*gateSlot, byWeight] // that wait for a grant
 	arrivals uint64
 }
 

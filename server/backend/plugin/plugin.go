@@ -4,7 +4,7 @@
 //
 // What a backend reads of a request is answered in C, from structs that Go has filled before
 // the execution. Only events enter Go: a response or release that comes outside of the
-// execution, memory for large outputs, states of sequences. docs/adr/0030-backend-plugins.md
+// execution, memory for large outputs, states of sequences. docs/adr/0032-backend-plugins.md
 // has the reasons.
 package plugin
 

@@ -12,7 +12,7 @@ import (
 // backlog holds the sequences without a slot, in arrival order.
 type backlog struct {
 	sequenceList
-	deadlines deadlines
+	deadlines scheduler.IndexedHeap[*sequence, byDeadline]
 	requests  int
 }
 
@@ -31,8 +31,8 @@ func (b *backlog) countRequest(seq *sequence, r *infer.Request, now int64) {
 		return
 	}
 	seq.deadline = at
-	if seq.index > 0 {
-		heap.Fix(&b.deadlines, seq.index-1)
+	if seq.index >= 0 {
+		heap.Fix(&b.deadlines, seq.index)
 	} else {
 		heap.Push(&b.deadlines, seq)
 	}
@@ -42,8 +42,8 @@ func (b *backlog) countRequest(seq *sequence, r *infer.Request, now int64) {
 func (b *backlog) leave(seq *sequence) {
 	b.remove(seq)
 	b.requests -= seq.waiting.Len()
-	if seq.index > 0 {
-		heap.Remove(&b.deadlines, seq.index-1)
+	if seq.index >= 0 {
+		heap.Remove(&b.deadlines, seq.index)
 	}
 }
 
@@ -84,30 +84,11 @@ func errExpired(*infer.Request) error {
 	return status.New(status.Unavailable, "timeout of the corresponding sequence has been expired")
 }
 
-// deadlines is a heap of the sequences in the backlog that have a deadline. See the heap of
-// package scheduler for why there is no common type.
-type deadlines []*sequence
+// byDeadline orders the sequences in the backlog that have a deadline.
+type byDeadline struct{}
 
-func (d deadlines) Len() int           { return len(d) }
-func (d deadlines) Less(i, j int) bool { return d[i].deadline < d[j].deadline }
+// Before implements scheduler.HeapOrder.
+func (byDeadline) Before(a, b *sequence) bool { return a.deadline < b.deadline }
 
-func (d deadlines) Swap(i, j int) {
-	d[i], d[j] = d[j], d[i]
-	d[i].index, d[j].index = i+1, j+1
-}
-
-// Push implements heap.Interface.
-func (d *deadlines) Push(x any) {
-	seq := x.(*sequence)
-	*d = append(*d, seq)
-	seq.index = len(*d)
-}
-
-// Pop implements heap.Interface.
-func (d *deadlines) Pop() any {
-	last := len(*d) - 1
-	seq := (*d)[last]
-	*d = (*d)[:last]
-	seq.index = 0
-	return seq
-}
+// Index implements scheduler.HeapOrder.
+func (byDeadline) Index(seq *sequence) *int { return &seq.index }

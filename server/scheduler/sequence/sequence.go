@@ -55,7 +55,7 @@ type sequence struct {
 	slot     *slot // nil in the backlog
 	lastSeen int64 // when its last request arrived, by infer.Now
 	deadline int64 // in the backlog; 0: none
-	index    int   // in the heap of deadlines, from 1; 0: not in it
+	index    int   // in the heap of deadlines; -1: not in it
 	links    [2]links
 
 	refs   int // one for the slot or the backlog, one for each running request
@@ -72,7 +72,7 @@ func (s *Source) newSequence(i id, corrid *tensor.Buffer) *sequence {
 	} else {
 		seq = &sequence{}
 	}
-	seq.id, seq.refs = i, 1
+	seq.id, seq.refs, seq.index = i, 1, -1
 	if seq.corrid = corrid; corrid != nil {
 		s.controls.writeID(corrid, i)
 	}
