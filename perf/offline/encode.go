@@ -131,9 +131,9 @@ func appendElement(b []byte, t tensor.DataType, data []byte) ([]byte, []byte, er
 	case tensor.Int64:
 		b = strconv.AppendInt(b, int64(binary.LittleEndian.Uint64(e)), 10)
 	case tensor.FP16:
-		b = appendNumber(b, float64(fromFP16(binary.LittleEndian.Uint16(e))), 32)
+		b = appendNumber(b, float64(tensor.FromFP16(binary.LittleEndian.Uint16(e))), 32)
 	case tensor.BF16:
-		b = appendNumber(b, float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(e))<<16)), 32)
+		b = appendNumber(b, float64(tensor.FromBF16(binary.LittleEndian.Uint16(e))), 32)
 	case tensor.FP32:
 		b = appendNumber(b, float64(math.Float32frombits(binary.LittleEndian.Uint32(e))), 32)
 	default:
@@ -162,17 +162,4 @@ func appendNumber(b []byte, f float64, bits int) []byte {
 		return append(b, "-Infinity"...)
 	}
 	return strconv.AppendFloat(b, f, 'g', -1, bits)
-}
-
-// fromFP16 returns the value of a half-precision number.
-func fromFP16(h uint16) float32 {
-	sign, exp, mant := uint32(h&0x8000)<<16, uint32(h>>10&0x1f), uint32(h&0x3ff)
-	switch exp {
-	case 0: // zero or a subnormal number, mant * 2^-24
-		f := float32(mant) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(f) | sign)
-	case 0x1f:
-		return math.Float32frombits(sign | 0x7f800000 | mant<<13)
-	}
-	return math.Float32frombits(sign | (exp+112)<<23 | mant<<13)
 }

@@ -327,19 +327,6 @@ func TestParquet(t *testing.T) {
 	require.ErrorContains(t, err, "it is no Parquet file")
 }
 
-// TestFP16 checks all half-precision numbers against their encoder.
-func TestFP16(t *testing.T) {
-	t.Parallel()
-	for h := range 1 << 16 {
-		f := fromFP16(uint16(h))
-		if f != f {
-			require.True(t, h&0x7c00 == 0x7c00 && h&0x3ff != 0, h)
-			continue
-		}
-		require.Equal(t, uint16(h), tensor.FP16Bits(f))
-	}
-}
-
 func TestAppendOutputs(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]rowOutput{

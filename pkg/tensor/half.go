@@ -46,3 +46,19 @@ func roundUp(mant uint32, low uint, v uint32) uint32 {
 	}
 	return 0
 }
+
+// FromBF16 returns the value of a BF16.
+func FromBF16(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }
+
+// FromFP16 returns the value of an FP16.
+func FromFP16(bits uint16) float32 {
+	sign, exp, mant := uint32(bits&0x8000)<<16, uint32(bits>>10&0x1f), uint32(bits&0x3ff)
+	switch exp {
+	case 0: // zero or a subnormal number, mant * 2^-24
+		f := float32(mant) / (1 << 24)
+		return math.Float32frombits(math.Float32bits(f) | sign)
+	case 0x1f:
+		return math.Float32frombits(sign | 0x7f800000 | mant<<13)
+	}
+	return math.Float32frombits(sign | (exp+112)<<23 | mant<<13)
+}

@@ -27,3 +27,19 @@ func TestHalfBits(t *testing.T) {
 	}
 	require.Equal(t, uint16(0x7fc0), tensor.BF16Bits(nan))
 }
+
+// Every number of 16 bits has the value from which it is made.
+func TestHalfValues(t *testing.T) {
+	t.Parallel()
+	for bits := range 1 << 16 {
+		h := uint16(bits)
+		if f := tensor.FromFP16(h); f == f {
+			require.Equal(t, h, tensor.FP16Bits(f))
+		} else {
+			require.True(t, h&0x7c00 == 0x7c00 && h&0x3ff != 0, h)
+		}
+		if f := tensor.FromBF16(h); f == f {
+			require.Equal(t, h, tensor.BF16Bits(f))
+		}
+	}
+}

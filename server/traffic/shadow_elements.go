@@ -17,34 +17,11 @@ func elementDecoder(d tensor.DataType) func(b []byte) float64 {
 	case tensor.FP32:
 		return func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
 	case tensor.BF16:
-		return func(b []byte) float64 {
-			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
-		}
+		return func(b []byte) float64 { return float64(tensor.FromBF16(binary.LittleEndian.Uint16(b))) }
 	case tensor.FP16:
-		return func(b []byte) float64 { return halfElement(binary.LittleEndian.Uint16(b)) }
+		return func(b []byte) float64 { return float64(tensor.FromFP16(binary.LittleEndian.Uint16(b))) }
 	}
 	return nil
-}
-
-// halfElement returns the value of an FP16.
-func halfElement(bits uint16) float64 {
-	mantissa, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
-	v := 0.0
-	switch exponent {
-	case 0:
-		v = math.Ldexp(mantissa, -24)
-	case 31:
-		v = math.Inf(1)
-		if mantissa != 0 {
-			v = math.NaN()
-		}
-	default:
-		v = math.Ldexp(1024+mantissa, exponent-25)
-	}
-	if bits&0x8000 != 0 {
-		return -v
-	}
-	return v
 }
 
 // integerElement returns the value of an element of an integer type or BOOL.

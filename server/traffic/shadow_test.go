@@ -91,19 +91,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestHalf: every FP16 that FP16Bits makes is read as its value.
-func TestHalf(t *testing.T) {
-	t.Parallel()
-	for bits := range 1 << 16 {
-		v := halfElement(uint16(bits))
-		if math.IsNaN(v) {
-			require.Equal(t, 0x7c00, bits&0x7c00)
-			continue
-		}
-		require.Equal(t, uint16(bits), tensor.FP16Bits(float32(v)))
-	}
-}
-
 // target is a model version that answers with its input and a drift.
 type target struct {
 	infer.Model
