@@ -91,8 +91,8 @@ func appendParameter(b []byte, p *kserve.Parameter) []byte {
 	return binary.LittleEndian.AppendUint64(b, n)
 }
 
-// ErrStoredFormat is the error for a value that is damaged or has another format version.
-var ErrStoredFormat = errors.New("the value is not a response of this version")
+// errStoredFormat is the error for a value that is damaged or has another format version.
+var errStoredFormat = errors.New("the value is not a response of this version")
 
 // DecodeStored fills an empty response with views of a value, which must not change afterwards.
 // After an error the response is partly filled.
@@ -101,7 +101,7 @@ func DecodeStored(value *tensor.Buffer, into *infer.Response) error {
 	b := value.Bytes()
 	end := len(b) - 4
 	if end < len(storedMagic) || string(b[:len(storedMagic)]) != storedMagic || crc32.Checksum(b[:end], castagnoli) != le.Uint32(b[end:]) {
-		return ErrStoredFormat
+		return errStoredFormat
 	}
 	r := storedReader{b: b[:end], at: len(storedMagic)}
 	for n := r.count(); n > 0 && !r.bad; n-- {
@@ -111,7 +111,7 @@ func DecodeStored(value *tensor.Buffer, into *infer.Response) error {
 		r.output(value, into.AddOutput())
 	}
 	if r.bad || r.at != end {
-		return ErrStoredFormat
+		return errStoredFormat
 	}
 	return nil
 }

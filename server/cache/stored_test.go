@@ -46,8 +46,8 @@ func TestStoredForm(t *testing.T) {
 		bad := append([]byte(nil), b...)
 		bad[i] ^= 0x40
 		into := infer.NewResponse()
-		require.ErrorIs(t, DecodeStored(tensor.HeapBuffer(bad), into), ErrStoredFormat, "byte %d", i)
-		require.ErrorIs(t, DecodeStored(tensor.HeapBuffer(b[:i]), infer.NewResponse()), ErrStoredFormat)
+		require.ErrorIs(t, DecodeStored(tensor.HeapBuffer(bad), into), errStoredFormat, "byte %d", i)
+		require.ErrorIs(t, DecodeStored(tensor.HeapBuffer(b[:i]), infer.NewResponse()), errStoredFormat)
 	}
 	r.Release()
 }

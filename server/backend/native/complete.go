@@ -12,21 +12,23 @@ import (
 	"triton/server/backend"
 )
 
-// Tensor is an input or an output of a model as its file says. Dims include the dimension
+// modelTensor is an input or an output of a model as its file says. Dims include the dimension
 // of the batch.
-type Tensor struct {
+type modelTensor struct {
 	Name     string
 	DataType tensor.DataType
 	Dims     tensor.Shape
 }
 
-// Named reports whether a configuration lists its inputs and outputs, so that there is
+// namesTensors reports whether a configuration lists its inputs and outputs, so that there is
 // nothing to complete.
-func Named(c *inferencepb.ModelConfig) bool { return len(c.GetInput()) > 0 && len(c.GetOutput()) > 0 }
+func namesTensors(c *inferencepb.ModelConfig) bool {
+	return len(c.GetInput()) > 0 && len(c.GetOutput()) > 0
+}
 
-// Complete adds what a configuration leaves out. A model whose tensors all begin with an
+// completeConfig adds what a configuration leaves out. A model whose tensors all begin with an
 // open dimension can batch.
-func Complete(spec backend.Spec, inputs, outputs []Tensor) error {
+func completeConfig(spec backend.Spec, inputs, outputs []modelTensor) error {
 	c := spec.Config
 	if c.GetMaxBatchSize() == 0 && len(c.GetInput()) == 0 && len(c.GetOutput()) == 0 && open(inputs) && open(outputs) {
 		n, err := defaultMaxBatch(spec.Settings)
@@ -51,7 +53,7 @@ func Complete(spec backend.Spec, inputs, outputs []Tensor) error {
 	return nil
 }
 
-func open(tensors []Tensor) bool {
+func open(tensors []modelTensor) bool {
 	for _, t := range tensors {
 		if len(t.Dims) == 0 || t.Dims[0] != -1 {
 			return false
@@ -61,7 +63,7 @@ func open(tensors []Tensor) bool {
 }
 
 // rowDims returns the dims as the configuration lists them.
-func (t Tensor) rowDims(c *inferencepb.ModelConfig) []int64 {
+func (t modelTensor) rowDims(c *inferencepb.ModelConfig) []int64 {
 	if c.GetMaxBatchSize() > 0 && len(t.Dims) > 0 {
 		return t.Dims[1:]
 	}
@@ -81,23 +83,23 @@ func defaultMaxBatch(settings map[string]string) (int32, error) {
 	return int32(n), nil
 }
 
-// Parameter returns the value of a parameter of the model; "" if it is not set.
-func Parameter(c *inferencepb.ModelConfig, key string) string {
+// parameter returns the value of a parameter of the model; "" if it is not set.
+func parameter(c *inferencepb.ModelConfig, key string) string {
 	return strings.TrimSpace(c.GetParameters()[key].GetStringValue())
 }
 
-// Flag returns a parameter that is a switch.
-func Flag(c *inferencepb.ModelConfig, key string) bool {
-	switch strings.ToLower(Parameter(c, key)) {
+// flagParameter returns a parameter that is a switch.
+func flagParameter(c *inferencepb.ModelConfig, key string) bool {
+	switch strings.ToLower(parameter(c, key)) {
 	case "1", "true", "yes":
 		return true
 	}
 	return false
 }
 
-// File returns the path of the model file: the one that the configuration names, else the
+// modelFile returns the path of the model file: the one that the configuration names, else the
 // first of these that exists.
-func File(spec backend.Spec, names ...string) (string, error) {
+func modelFile(spec backend.Spec, names ...string) (string, error) {
 	if spec.File != "" {
 		names = []string{spec.File}
 	}

@@ -10,19 +10,19 @@ import (
 	"triton/server/infer"
 )
 
-// Runner runs batches in a library. It is used by one goroutine at a time, except for Stop.
-type Runner interface {
+// runner runs batches in a library. It is used by one goroutine at a time, except for Stop.
+type runner interface {
 	// Run computes the outputs that are wanted. The inputs are in the order of the
 	// signature and are read in place. The results are in the order of the signature's
 	// outputs, and valid until the next call.
-	Run(rows int, inputs []backend.Gathered, wanted []bool) ([]Result, error)
+	Run(rows int, inputs []backend.Gathered, wanted []bool) ([]result, error)
 	// Stop makes a run that is under way end soon, if the library can.
 	Stop()
 	Close()
 }
 
-// Result is an output in memory of the library. Strings are as in requests.
-type Result struct {
+// result is an output in memory of the library. Strings are as in requests.
+type result struct {
 	Shape tensor.Shape
 	Bytes []byte
 }
@@ -33,7 +33,7 @@ type instance struct {
 	limit   int // rows
 	sig     *backend.Signature
 	pool    *tensor.Pool
-	runner  Runner
+	runner  runner
 	gather  *backend.Gather
 	scatter *backend.Scatter
 	watch   *backend.Watch
@@ -42,8 +42,8 @@ type instance struct {
 
 var _ backend.Instance = (*instance)(nil)
 
-// NewInstance returns an instance that owns the runner.
-func NewInstance(spec backend.Spec, sig *backend.Signature, at backend.Placement, r Runner) backend.Instance {
+// newInstance returns an instance that owns the runner.
+func newInstance(spec backend.Spec, sig *backend.Signature, at backend.Placement, r runner) backend.Instance {
 	return &instance{
 		name: at.Name, limit: max(1, int(spec.Config.GetMaxBatchSize())), sig: sig, pool: spec.Pool, runner: r,
 		gather: backend.NewGather(sig, spec.Pool), scatter: backend.NewScatter(sig), watch: backend.NewWatch(r.Stop),
@@ -90,7 +90,7 @@ func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 }
 
 // answer copies an output into the responses.
-func (i *instance) answer(b *infer.Batch, k int, r Result) error {
+func (i *instance) answer(b *infer.Batch, k int, r result) error {
 	v := &i.sig.Outputs[k]
 	if err := i.checkShape(v, r.Shape); err != nil {
 		return err

@@ -22,7 +22,7 @@ type copier struct {
 	closed bool
 }
 
-func (c *copier) Run(_ int, in []backend.Gathered, _ []bool) ([]Result, error) {
+func (c *copier) Run(_ int, in []backend.Gathered, _ []bool) ([]result, error) {
 	if c.stop != nil {
 		<-c.stop
 		return nil, errors.New("cancelled")
@@ -31,7 +31,7 @@ func (c *copier) Run(_ int, in []backend.Gathered, _ []bool) ([]Result, error) {
 	if c.shape != nil {
 		shape = c.shape
 	}
-	return []Result{{shape, in[0].Bytes}}, c.fail
+	return []result{{shape, in[0].Bytes}}, c.fail
 }
 
 func (c *copier) Stop()  { close(c.stop) }
@@ -45,7 +45,7 @@ func start(t *testing.T, c *copier) (backend.Instance, *tensor.Pool) {
 		Input:  []*inferencepb.ModelInput{{Name: "x", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{2}}},
 		Output: []*inferencepb.ModelOutput{{Name: "y", DataType: inferencepb.DataType_TYPE_UINT8, Dims: []int64{2}}},
 	}
-	i := NewInstance(backend.Spec{Name: "m", Config: config, Pool: pool}, backend.NewFullSignature(config), backend.Placement{Name: "m_0_0"}, c)
+	i := newInstance(backend.Spec{Name: "m", Config: config, Pool: pool}, backend.NewFullSignature(config), backend.Placement{Name: "m_0_0"}, c)
 	t.Cleanup(func() {
 		require.NoError(t, i.Close())
 		require.True(t, c.closed)

@@ -74,7 +74,7 @@ func TestFind(t *testing.T) {
 	python := write("py/bin/python3")
 	lib := write("work/lib/libx.so.3")
 	named := write("named/libx.so.4")
-	mine := Library{Name: "X", Backend: "b", Pattern: "libx.so*", Variable: "X_LIBRARY", Package: "x", Inside: "x/libs"}
+	mine := library{Name: "X", Backend: "b", Pattern: "libx.so*", Variable: "X_LIBRARY", Package: "x", Inside: "x/libs"}
 	alone := Search{System: []string{}}
 	for _, c := range []struct {
 		search   Search
@@ -95,13 +95,13 @@ func TestFind(t *testing.T) {
 			`the X library libx.so* is missing: looked in /nosuch; get it with "python3 -m pip install x", or name it with --backend-config=b,library=<path> or X_LIBRARY`,
 		},
 	} {
-		path, err := c.search.Find(mine, c.settings)
+		path, err := c.search.find(mine, c.settings)
 		if err != nil {
 			path = err.Error()
 		}
 		require.Equal(t, strings.ReplaceAll(c.want, "$", dir), path)
 	}
-	_, err := Search{System: []string{}}.Find(mine, map[string]string{"python-executable": "/nosuch"})
+	_, err := Search{System: []string{}}.find(mine, map[string]string{"python-executable": "/nosuch"})
 	require.ErrorIs(t, err, backend.ErrNoLibrary)
 }
 
@@ -120,7 +120,7 @@ func TestFindInVirtualEnvironment(t *testing.T) {
 		require.NoError(t, os.Symlink(filepath.Join(base, "bin", "python3"), filepath.Join(dir, name, "bin", "python3")))
 	}
 	find := func(name string) error {
-		_, err := Search{System: []string{}}.Find(Library{Pattern: "libx.so", Inside: "x"}, map[string]string{"python-executable": filepath.Join(dir, name, "bin", "python3")})
+		_, err := Search{System: []string{}}.find(library{Pattern: "libx.so", Inside: "x"}, map[string]string{"python-executable": filepath.Join(dir, name, "bin", "python3")})
 		return err
 	}
 	require.NoError(t, find("link"))
@@ -129,13 +129,13 @@ func TestFindInVirtualEnvironment(t *testing.T) {
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	in := []Tensor{{"x", tensor.FP32, tensor.Shape{-1, 4}}}
-	out := []Tensor{{"y", tensor.Int64, tensor.Shape{-1}}}
-	fixed := []Tensor{{"y", tensor.Int64, tensor.Shape{1}}}
+	in := []modelTensor{{"x", tensor.FP32, tensor.Shape{-1, 4}}}
+	out := []modelTensor{{"y", tensor.Int64, tensor.Shape{-1}}}
+	fixed := []modelTensor{{"y", tensor.Int64, tensor.Shape{1}}}
 	for _, c := range []struct {
 		name     string
 		config   *inferencepb.ModelConfig
-		out      []Tensor
+		out      []modelTensor
 		settings map[string]string
 		batch    int32
 		dynamic  bool
@@ -148,12 +148,12 @@ func TestComplete(t *testing.T) {
 		{"batch size given", &inferencepb.ModelConfig{MaxBatchSize: 2}, out, nil, 2, false, [2][]int64{{4}, {}}},
 		{"input given", &inferencepb.ModelConfig{Input: []*inferencepb.ModelInput{{Name: "x", Dims: []int64{-1, 4}}}}, out, nil, 0, false, [2][]int64{{-1, 4}, {-1}}},
 	} {
-		require.NoError(t, Complete(backend.Spec{Config: c.config, Settings: c.settings}, in, c.out), c.name)
+		require.NoError(t, completeConfig(backend.Spec{Config: c.config, Settings: c.settings}, in, c.out), c.name)
 		require.Equal(t, c.batch, c.config.MaxBatchSize, c.name)
 		require.Equal(t, c.dynamic, c.config.GetDynamicBatching() != nil, c.name)
 		require.Equal(t, c.dims[0], c.config.Input[0].Dims, c.name)
 		require.Equal(t, c.dims[1], append([]int64{}, c.config.Output[0].Dims...), c.name)
 	}
-	err := Complete(backend.Spec{Config: &inferencepb.ModelConfig{}, Settings: map[string]string{"default-max-batch-size": "x"}}, in, out)
+	err := completeConfig(backend.Spec{Config: &inferencepb.ModelConfig{}, Settings: map[string]string{"default-max-batch-size": "x"}}, in, out)
 	require.EqualError(t, err, "--backend-config default-max-batch-size=x: use a number from 0")
 }

@@ -27,9 +27,9 @@ import (
 	"triton/pkg/status"
 )
 
-// Open opens a library for good and fills a table of function pointers in C memory with the
+// openLibrary opens a library for good and fills a table of function pointers in C memory with the
 // functions of these names.
-func Open(path string, names []string, table unsafe.Pointer) error {
+func openLibrary(path string, names []string, table unsafe.Pointer) error {
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
 	var why *C.char

@@ -24,7 +24,7 @@ var _ Engine = (*openVINO)(nil)
 // NewOpenVINO returns the engine of the backend "openvino"; search says where to look for the library.
 func NewOpenVINO(search Search) Engine { return &openVINO{search} }
 
-var openVINOLibrary = Library{
+var openVINOLibrary = library{
 	Name: "OpenVINO", Backend: OpenVINO, Pattern: "libopenvino_c.so*", Variable: "TRITON_OPENVINO_LIBRARY", Package: "openvino", Inside: "openvino/libs",
 }
 
@@ -40,7 +40,7 @@ const openVINORelease = "2026."
 
 // port is an input or output of a model.
 type port struct {
-	Tensor
+	modelTensor
 	names []string // its name, and input_<i> or output_<i>
 	ranks bool     // the number of dimensions is known
 }
@@ -62,20 +62,20 @@ var openVINOProperties = []string{"PERFORMANCE_HINT", "INFERENCE_NUM_THREADS", "
 func parseOpenVINOOptions(spec backend.Spec, instances int) openVINOOptions {
 	c := spec.Config
 	o := openVINOOptions{
-		device: Parameter(c, "TARGET_DEVICE"), extension: Parameter(c, "CPU_EXTENSION_PATH"),
-		reshape: Flag(c, "RESHAPE_IO_LAYERS"), fixed: Flag(c, "SKIP_OV_DYNAMIC_BATCHSIZE"),
+		device: parameter(c, "TARGET_DEVICE"), extension: parameter(c, "CPU_EXTENSION_PATH"),
+		reshape: flagParameter(c, "RESHAPE_IO_LAYERS"), fixed: flagParameter(c, "SKIP_OV_DYNAMIC_BATCHSIZE"),
 	}
 	if o.device == "" {
 		o.device = "CPU"
 	}
 	set := map[string]bool{}
 	for _, key := range openVINOProperties {
-		if v := Parameter(c, key); v != "" {
+		if v := parameter(c, key); v != "" {
 			o.properties = append(o.properties, [2]string{key, v})
 			set[key] = true
 		}
 	}
-	if Flag(c, "HINT_BF16") {
+	if flagParameter(c, "HINT_BF16") {
 		o.properties = append(o.properties, [2]string{"INFERENCE_PRECISION_HINT", "bf16"})
 	}
 	if o.device != "CPU" || set["PERFORMANCE_HINT"] {

@@ -52,11 +52,11 @@ func (e *openVINO) open(settings map[string]string) error {
 	if openVINOOpened.done {
 		return openVINOOpened.err
 	}
-	path, err := e.search.Find(openVINOLibrary, settings)
+	path, err := e.search.find(openVINOLibrary, settings)
 	if err != nil {
 		return err
 	}
-	if err := Open(path, openVINOFunctions, unsafe.Pointer(&C.trt_ov.function)); err != nil {
+	if err := openLibrary(path, openVINOFunctions, unsafe.Pointer(&C.trt_ov.function)); err != nil {
 		return err
 	}
 	var text [64]C.char

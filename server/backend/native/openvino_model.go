@@ -23,7 +23,7 @@ type openVINOModel struct {
 
 // AutoComplete adds the inputs and outputs of the model.
 func (e *openVINO) AutoComplete(_ context.Context, spec backend.Spec) error {
-	if Named(spec.Config) {
+	if namesTensors(spec.Config) {
 		return nil
 	}
 	path, err := e.prepare(spec)
@@ -35,20 +35,20 @@ func (e *openVINO) AutoComplete(_ context.Context, spec backend.Spec) error {
 		return err
 	}
 	defer g.free()
-	return Complete(spec, portTensors(g.inputs), portTensors(g.outputs))
+	return completeConfig(spec, portTensors(g.inputs), portTensors(g.outputs))
 }
 
-func portTensors(ports []port) []Tensor {
-	var list []Tensor
+func portTensors(ports []port) []modelTensor {
+	var list []modelTensor
 	for _, p := range ports {
-		list = append(list, p.Tensor)
+		list = append(list, p.modelTensor)
 	}
 	return list
 }
 
 // prepare finds the model file and opens the library.
 func (e *openVINO) prepare(spec backend.Spec) (string, error) {
-	path, err := File(spec, "model.xml", "model.onnx")
+	path, err := modelFile(spec, "model.xml", "model.onnx")
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (m *openVINOModel) NewInstance(_ context.Context, at backend.Placement) (ba
 	if err != nil {
 		return nil, err
 	}
-	return NewInstance(m.spec, m.sig, at, r), nil
+	return newInstance(m.spec, m.sig, at, r), nil
 }
 
 // Close frees the compiled model.

@@ -20,15 +20,15 @@ type openVINORun struct {
 	model   *openVINOModel
 	ptr     *C.trt_ov_call
 	in, out []C.trt_ov_tensor
-	results []Result
+	results []result
 	text    [][]byte // of outputs of strings
 }
 
-var _ Runner = (*openVINORun)(nil)
+var _ runner = (*openVINORun)(nil)
 
 func newOpenVINORun(m *openVINOModel) (*openVINORun, error) {
 	n, k := len(m.inputs), len(m.outputs)
-	r := &openVINORun{model: m, ptr: C.trt_ov_call_new(C.int32_t(n), C.int32_t(k)), results: make([]Result, k), text: make([][]byte, k)}
+	r := &openVINORun{model: m, ptr: C.trt_ov_call_new(C.int32_t(n), C.int32_t(k)), results: make([]result, k), text: make([][]byte, k)}
 	if r.ptr == nil {
 		return nil, status.New(status.Internal, "no memory for an instance")
 	}
@@ -59,7 +59,7 @@ func openVINONumber(t tensor.DataType) C.int32_t {
 }
 
 // Run runs a batch in one cgo call. Inputs are read in place.
-func (r *openVINORun) Run(_ int, inputs []backend.Gathered, wanted []bool) ([]Result, error) {
+func (r *openVINORun) Run(_ int, inputs []backend.Gathered, wanted []bool) ([]result, error) {
 	for i := range r.in {
 		if !inputs[i].Present {
 			return nil, status.New(status.InvalidArg, "input '%s' is missing: OpenVINO has no optional inputs", r.model.sig.Inputs[i].Name)

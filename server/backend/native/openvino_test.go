@@ -40,7 +40,7 @@ func TestOpenVINOOptions(t *testing.T) {
 }
 
 func ports(name string, d tensor.DataType, dims ...int64) []port {
-	return []port{{Tensor: Tensor{Name: name, DataType: d, Dims: dims}, names: []string{name, "input_0"}, ranks: true}}
+	return []port{{modelTensor: modelTensor{Name: name, DataType: d, Dims: dims}, names: []string{name, "input_0"}, ranks: true}}
 }
 
 func TestOpenVINOShapes(t *testing.T) {
@@ -76,7 +76,7 @@ func TestMatchPorts(t *testing.T) {
 		{4, ports("x", tensor.FP32, -1, 4), ""},
 		{4, ports("x", tensor.FP32, -1, -1), ""},
 		{0, ports("x", tensor.FP32, 4), ""},
-		{4, []port{{Tensor: Tensor{Name: "x", DataType: tensor.FP32, Dims: tensor.Shape{-1}}, names: []string{"x"}}}, ""},
+		{4, []port{{modelTensor: modelTensor{Name: "x", DataType: tensor.FP32, Dims: tensor.Shape{-1}}, names: []string{"x"}}}, ""},
 		{4, ports("other", tensor.FP32, -1, 4), "unexpected inference input 'x', allowed inputs are: other"},
 		{4, ports("x", tensor.FP64, -1, 4), "unable to load model 'm', configuration expects datatype TYPE_FP32 for input 'x', model provides TYPE_FP64"},
 		{4, ports("x", tensor.FP32, 1, 4), "model 'm', input 'x': the model expects shape [1,4] but the model configuration specifies shape [-1,4]: it cannot batch, so set max_batch_size: 0"},

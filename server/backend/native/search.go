@@ -23,8 +23,8 @@ type Search struct {
 	System     []string            // instead of the usual system folders
 }
 
-// Library describes the library of an engine.
-type Library struct {
+// library describes the library of an engine.
+type library struct {
 	Name     string // such as "OpenVINO"
 	Backend  string
 	Pattern  string // of the file, such as "libopenvino_c.so*"
@@ -33,10 +33,10 @@ type Library struct {
 	Inside   string // its folder in site-packages
 }
 
-// Find returns the path of a library: the one that the setting "library" or the variable
+// find returns the path of a library: the one that the setting "library" or the variable
 // names, one in the folders, or the one in the package of the interpreter that the form in
 // Python runs with.
-func (s Search) Find(l Library, settings map[string]string) (string, error) {
+func (s Search) find(l library, settings map[string]string) (string, error) {
 	if path := settings["library"]; path != "" {
 		return l.named(path, "--backend-config="+l.Backend+",library")
 	}
@@ -59,7 +59,7 @@ func (s Search) Find(l Library, settings map[string]string) (string, error) {
 }
 
 // named returns the library that the user names, by a file or by a folder that holds one.
-func (l Library) named(path, by string) (string, error) {
+func (l library) named(path, by string) (string, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
 		if found := newest(path, l.Pattern); found != "" {

@@ -36,7 +36,7 @@ const (
 	treelite
 )
 
-var treesLibraries = [...]Library{
+var treesLibraries = [...]library{
 	xgboost:  {Name: "XGBoost", Pattern: "libxgboost.so", Variable: "TRITON_XGBOOST_LIBRARY", Package: "xgboost", Inside: "xgboost/lib"},
 	lightgbm: {Name: "LightGBM", Pattern: "lib_lightgbm.so", Variable: "TRITON_LIGHTGBM_LIBRARY", Package: "lightgbm", Inside: "lightgbm/lib"},
 	treelite: {Name: "Treelite", Pattern: "libtreelite.so", Variable: "TRITON_TREELITE_LIBRARY", Package: "treelite", Inside: "treelite/lib"},
@@ -83,7 +83,7 @@ func (e *trees) Ready(c *inferencepb.ModelConfig, pairs map[string]string) error
 }
 
 func (e *trees) format(c *inferencepb.ModelConfig) (treesFormat, error) {
-	name := Parameter(c, "model_type")
+	name := parameter(c, "model_type")
 	if name == "" && e.name == "lightgbm" {
 		name = e.name
 	}
@@ -116,8 +116,8 @@ func (e *trees) settings(c *inferencepb.ModelConfig) (s treesSettings, err error
 	if s.treesFormat, err = e.format(c); err != nil {
 		return s, status.New(status.Unsupported, "model '%s': %w", c.GetName(), err)
 	}
-	s.proba, s.threshold = Flag(c, "predict_proba"), 0.5
-	if text := Parameter(c, "threshold"); text != "" {
+	s.proba, s.threshold = flagParameter(c, "predict_proba"), 0.5
+	if text := parameter(c, "threshold"); text != "" {
 		if s.threshold, err = strconv.ParseFloat(text, 64); err != nil {
 			return s, status.New(status.InvalidArg, "parameter threshold: '%s' is not a number", text)
 		}
@@ -129,7 +129,7 @@ func (e *trees) settings(c *inferencepb.ModelConfig) (s treesSettings, err error
 
 // count returns a parameter that is a number from 1; 0 if it is not set.
 func count(c *inferencepb.ModelConfig, key string) (int, error) {
-	text := Parameter(c, key)
+	text := parameter(c, key)
 	if text == "" {
 		return 0, nil
 	}
@@ -147,8 +147,8 @@ func count(c *inferencepb.ModelConfig, key string) (int, error) {
 // the model is.
 func (e *trees) classifies(c *inferencepb.ModelConfig, model bool) bool {
 	for _, key := range []string{"is_classifier", "output_class"} {
-		if Parameter(c, key) != "" {
-			return Flag(c, key)
+		if parameter(c, key) != "" {
+			return flagParameter(c, key)
 		}
 	}
 	return model && e.name != "fil"
@@ -160,9 +160,9 @@ func (e *trees) complete(spec backend.Spec, s treesSettings, about forestTraits)
 	if s.proba || !e.classifies(spec.Config, about.classifier) {
 		width = int64(max(about.classes, 1))
 	}
-	return Complete(spec,
-		[]Tensor{{Name: "input__0", DataType: tensor.FP32, Dims: tensor.Shape{-1, int64(about.features)}}},
-		[]Tensor{{Name: "output__0", DataType: tensor.FP32, Dims: tensor.Shape{-1, width}}})
+	return completeConfig(spec,
+		[]modelTensor{{Name: "input__0", DataType: tensor.FP32, Dims: tensor.Shape{-1, int64(about.features)}}},
+		[]modelTensor{{Name: "output__0", DataType: tensor.FP32, Dims: tensor.Shape{-1, width}}})
 }
 
 // fail adds what was being done to the text of a library.

@@ -50,11 +50,11 @@ func (e *trees) open(k treesKind, pairs map[string]string) error {
 	}
 	l := treesLibraries[k]
 	l.Backend = e.name
-	path, err := e.search.Find(l, pairs)
+	path, err := e.search.find(l, pairs)
 	if err != nil {
 		return err
 	}
-	if err := Open(path, treesFunctions[k], unsafe.Pointer(&C.trt_trees_tables[k].function)); err != nil {
+	if err := openLibrary(path, treesFunctions[k], unsafe.Pointer(&C.trt_trees_tables[k].function)); err != nil {
 		return err
 	}
 	treesOpened.path[k] = path

@@ -21,7 +21,7 @@ type treesModel struct {
 
 // AutoComplete adds the tensors of the forest.
 func (e *trees) AutoComplete(_ context.Context, spec backend.Spec) error {
-	if Named(spec.Config) {
+	if namesTensors(spec.Config) {
 		return nil
 	}
 	f, s, err := e.load(spec)
@@ -37,7 +37,7 @@ func (e *trees) load(spec backend.Spec) (*forest, treesSettings, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	path, err := File(spec, s.files...)
+	path, err := modelFile(spec, s.files...)
 	if err != nil {
 		return nil, s, err
 	}
@@ -50,7 +50,7 @@ func (e *trees) load(spec backend.Spec) (*forest, treesSettings, error) {
 
 // Load reads the forest, which all instances share.
 func (e *trees) Load(_ context.Context, spec backend.Spec) (backend.Model, error) {
-	if err := checkTreesTypes(spec.Config); err != nil || !Named(spec.Config) {
+	if err := checkTreesTypes(spec.Config); err != nil || !namesTensors(spec.Config) {
 		return nil, status.New(status.Unsupported, "model '%s' must have one input of TYPE_FP32 and one output of TYPE_FP32, TYPE_FP64, TYPE_INT32 or TYPE_INT64; runtime: \"model.py\" runs it in Python", spec.Name)
 	}
 	f, s, err := e.load(spec)
@@ -80,8 +80,8 @@ func (m *treesModel) NewInstance(_ context.Context, at backend.Placement) (backe
 	if err != nil {
 		return nil, err
 	}
-	r := &treesRunner{model: m, forestPrediction: p, results: make([]Result, 1)}
-	return NewInstance(m.spec, m.sig, at, r), nil
+	r := &treesRunner{model: m, forestPrediction: p, results: make([]result, 1)}
+	return newInstance(m.spec, m.sig, at, r), nil
 }
 
 // Close frees the forest.
@@ -97,13 +97,13 @@ type treesRunner struct {
 	classes []float64
 	out     []byte
 	shape   tensor.Shape
-	results []Result
+	results []result
 }
 
-var _ Runner = (*treesRunner)(nil)
+var _ runner = (*treesRunner)(nil)
 
 // Run predicts the rows.
-func (r *treesRunner) Run(rows int, inputs []backend.Gathered, _ []bool) ([]Result, error) {
+func (r *treesRunner) Run(rows int, inputs []backend.Gathered, _ []bool) ([]result, error) {
 	m, in, out := r.model, inputs[0], &r.model.sig.Outputs[0]
 	if !in.Present {
 		return nil, status.New(status.InvalidArg, "input '%s' is missing", m.sig.Inputs[0].Name)
@@ -135,7 +135,7 @@ func (r *treesRunner) Run(rows int, inputs []backend.Gathered, _ []bool) ([]Resu
 		return nil, err
 	}
 	r.out = encodeOutput(r.out[:0], out.DataType, y)
-	r.results[0] = Result{Shape: r.shape, Bytes: r.out}
+	r.results[0] = result{Shape: r.shape, Bytes: r.out}
 	return r.results, nil
 }
 

@@ -184,7 +184,7 @@ func (in *instance) read(r *child.Reader) (*infer.Batch, error) {
 		q := &request{Request: infer.NewRequest(), in: in, id: first + i}
 		q.Sink, q.Pool, q.Log = q, h.memory.pool, h.log
 		q.ModelName, q.ModelVersion = h.name, h.version
-		if err := ReadRequest(r, q.Request, q, h.memory); err != nil && wrong == nil {
+		if err := readRequest(r, q.Request, q, h.memory); err != nil && wrong == nil {
 			wrong = err
 		}
 		q.decoupled = decoupled && !q.Membership.Null

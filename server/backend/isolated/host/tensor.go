@@ -75,9 +75,9 @@ func putPlace(m *child.Message, p Place) {
 	m.Uint64(p.Size)
 }
 
-// ReadTensor reads a tensor. The error of the frame is in r; the returned one is that of the
+// readTensor reads a tensor. The error of the frame is in r; the returned one is that of the
 // tensor's memory.
-func ReadTensor(r *child.Reader, t *kserve.Tensor, from Reader) (err error) {
+func readTensor(r *child.Reader, t *kserve.Tensor, from Reader) (err error) {
 	t.Name = from.Name(r.Next(uint64(r.Uint32())))
 	t.DataType = tensor.DataType(r.Uint8())
 	rank := int(r.Uint8())
@@ -98,10 +98,10 @@ func ReadTensor(r *child.Reader, t *kserve.Tensor, from Reader) (err error) {
 	return err
 }
 
-// ReadOutput is ReadTensor for the server, which does not trust a child: the tensor of a fixed-size
+// ReadOutput is readTensor for the server, which does not trust a child: the tensor of a fixed-size
 // type has as many bytes as its shape says.
 func ReadOutput(r *child.Reader, t *kserve.Tensor, from Reader) error {
-	if err := ReadTensor(r, t, from); err != nil || r.Err() != nil {
+	if err := readTensor(r, t, from); err != nil || r.Err() != nil {
 		return err
 	}
 	n, err := t.Shape.Elements()

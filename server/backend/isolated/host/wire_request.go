@@ -57,9 +57,9 @@ func flagsOf(r *infer.Request) (flags uint32) {
 	return flags
 }
 
-// ReadRequest reads a request. states are those of a request with states. The error of the
+// readRequest reads a request. states are those of a request with states. The error of the
 // frame is in from; the returned one is that of an input's memory.
-func ReadRequest(from *child.Reader, r *infer.Request, states infer.States, mem Reader) (first error) {
+func readRequest(from *child.Reader, r *infer.Request, states infer.States, mem Reader) (first error) {
 	flags := from.Uint32()
 	r.Batch, r.Priority, r.TimeoutMicros, r.SequenceID = int(from.Uint64()), from.Uint64(), from.Uint64(), from.Uint64()
 	r.SequenceIDStr, r.ID = from.String(), from.String()
@@ -88,7 +88,7 @@ func ReadRequest(from *child.Reader, r *infer.Request, states infer.States, mem 
 			if from.Err() != nil {
 				return first
 			}
-			if err := ReadTensor(from, add(), mem); err != nil && first == nil {
+			if err := readTensor(from, add(), mem); err != nil && first == nil {
 				first = err
 			}
 		}
