@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// files checks the names of files in a configuration. It is this server's check: Triton follows
-// "..". The names of label files, warm-up data and initial states are checked with the files, by
-// ValidateLabels, ValidateWarmup and ValidateStates; those of parameters that have other meanings too by the readers of these parameters.
+// files checks the names of files in a configuration. It is this server's check: Triton follows "..". The names of label
+// files, warm-up data and initial states are checked with the files, by ValidateLabels, ValidateWarmup and ValidateStates;
+// those of parameters that have other meanings too by the readers of these parameters.
 func (v *validator) files() {
 	v.ownFile("default_model_filename", v.DefaultModelFilename)
 	for _, capability := range slices.Sorted(maps.Keys(v.CcModelFilenames)) {

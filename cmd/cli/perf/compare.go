@@ -13,7 +13,6 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/perf/result"
-	"triton/perf/result/chart"
 )
 
 // compareOptions holds what the flags of `triton perf compare` set.
@@ -100,7 +99,7 @@ func runCompare(p process.Process, o compareOptions, names []string) error {
 	if err != nil {
 		return process.UsageError("%w", err)
 	}
-	runs, err := chart.Runs(names)
+	runs, err := result.ReadRuns(names)
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
-	"triton/perf/result/chart"
+	"triton/perf/result"
 )
 
 // reportOptions holds what the flags of `triton perf report` set.
@@ -62,15 +62,15 @@ func runReport(p process.Process, o reportOptions, names []string) error {
 	case o.output != "html" && o.output != "text":
 		return process.UsageError("--output: unknown form %q: use html or text", o.output)
 	}
-	runs, err := chart.Runs(names)
+	runs, err := result.ReadRuns(names)
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
 	write := func(w io.Writer) error {
-		return chart.WriteHTML(w, runs, chart.Options{Title: o.title, Version: p.Version})
+		return result.WritePage(w, runs, result.PageOptions{Title: o.title, Version: p.Version})
 	}
 	if o.output == "text" {
-		write = func(w io.Writer) error { return chart.WriteText(w, runs) }
+		write = func(w io.Writer) error { return result.WriteChart(w, runs) }
 	} else if o.file == "" {
 		o.file = defaultReport
 	}

@@ -12,7 +12,6 @@ import (
 	"triton/perf"
 	"triton/perf/report"
 	resultfile "triton/perf/result"
-	"triton/perf/result/chart"
 )
 
 // results adds the options that say how the result is shown.
@@ -68,8 +67,8 @@ func writeResult(p process.Process, o *options, rep *perf.Report) error {
 		case flags.JSONForm.Name:
 			return resultfile.Write(w, rep, fileOptions(p, o))
 		case flags.HTMLForm.Name:
-			runs := []chart.Run{{Name: o.config.Model, File: resultfile.New(rep, fileOptions(p, o))}}
-			return chart.WriteHTML(w, runs, chart.Options{Version: p.Version})
+			runs := []resultfile.Run{{Name: o.config.Model, File: resultfile.New(rep, fileOptions(p, o))}}
+			return resultfile.WritePage(w, runs, resultfile.PageOptions{Version: p.Version})
 		}
 		return fmt.Errorf("no writer for the form %s", form)
 	})

@@ -1,4 +1,4 @@
-package chart_test
+package result_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"triton/perf/result/chart"
+	"triton/perf/result"
 )
 
 // TestBrowser opens the page in headless Chromium: light and dark, wide and narrow, with keys
@@ -22,7 +22,7 @@ func TestBrowser(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	f, err := os.Create(page)
 	require.NoError(t, err)
-	require.NoError(t, chart.WriteHTML(f, runs(), chart.Options{Version: "1.2"}))
+	require.NoError(t, result.WritePage(f, runs(), result.PageOptions{Version: "1.2"}))
 	require.NoError(t, f.Close())
 	script, err := os.ReadFile(filepath.Join("testdata", "browser", "check.mjs"))
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package chart
+package result
 
 import (
 	"crypto/sha256"
@@ -33,8 +33,8 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// Options describe a report.
-type Options struct {
+// PageOptions describe a report.
+type PageOptions struct {
 	Title   string // empty: the names of the models
 	Version string // of the program
 }
@@ -42,8 +42,8 @@ type Options struct {
 // errNoRuns reports a page without content.
 var errNoRuns = errors.New("a report needs at least one result")
 
-// WriteHTML writes one page that needs no network: its policy allows none.
-func WriteHTML(w io.Writer, runs []Run, o Options) error {
+// WritePage writes one page that needs no network: its policy allows none.
+func WritePage(w io.Writer, runs []Run, o PageOptions) error {
 	if len(runs) == 0 {
 		return errNoRuns
 	}
@@ -68,7 +68,7 @@ func WriteHTML(w io.Writer, runs []Run, o Options) error {
 	return ui.WritePage(w, head,
 		html.Header(ui.PageLines(
 			html.H1(g.Text(o.Title)),
-			html.P(g.Textf("Written by %s. Latencies are in %s.", words("triton perf report", o.Version), u.Long)),
+			html.P(g.Textf("Written by %s. Latencies are in %s.", joinWords("triton perf report", o.Version), u.Long)),
 		)),
 		html.Main(ui.PageLines(
 			runsHTML(views),

@@ -1,6 +1,4 @@
-// Package chart shows result files: as one HTML page with charts and tables, and as a chart of
-// text for terminals. Several results are shown beside one another.
-package chart
+package result
 
 import (
 	"fmt"
@@ -8,23 +6,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"triton/perf/result"
 )
 
 // Run is a result file with the name to show it under.
 type Run struct {
 	Name string
-	File *result.File
+	File *File
 }
 
-// Runs reads result files. Runs are named like the files, without the folders that all of
+// ReadRuns reads result files. Runs are named like the files, without the folders that all of
 // them are in.
-func Runs(names []string) ([]Run, error) {
+func ReadRuns(names []string) ([]Run, error) {
 	var runs []Run
 	short := shortNames(names)
 	for i, name := range names {
-		f, err := result.ReadFile(name)
+		f, err := ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +89,7 @@ func significant(v float64) string {
 }
 
 // loadName returns what the load of a level counts.
-func loadName(m result.Mode) string {
+func loadName(m Mode) string {
 	if m.Rate() {
 		return "Request rate"
 	}
@@ -101,20 +97,20 @@ func loadName(m result.Mode) string {
 }
 
 // loadText formats the load of a level.
-func loadText(m result.Mode, l *result.Level) string {
+func loadText(m Mode, l *Level) string {
 	switch m {
-	case result.FixedSchedule:
+	case FixedSchedule:
 		return "schedule"
-	case result.Intervals:
+	case Intervals:
 		return "intervals"
 	}
-	return number(l.Load)
+	return sixDigits(l.Load)
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+func sixDigits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // note says why a level does not count, or what limited it.
-func note(l *result.Level) string {
+func noteOf(l *Level) string {
 	var notes []string
 	if l.Problem != "" {
 		notes = append(notes, l.Problem)
@@ -133,12 +129,12 @@ func note(l *result.Level) string {
 	return strings.Join(notes, ", ")
 }
 
-// few reports whether a percentile rests on fewer than ten requests beyond it, so that
+// hasFew reports whether a percentile rests on fewer than ten requests beyond it, so that
 // another measurement gives another value.
-func few(l *result.Level, p float64) bool { return float64(l.Requests)*(100-p)/100 < 10 }
+func hasFew(l *Level, p float64) bool { return float64(l.Requests)*(100-p)/100 < 10 }
 
 // percentiles returns the percentiles that the levels have, in ascending order.
-func percentiles(levels []result.Level) []float64 {
+func percentiles(levels []Level) []float64 {
 	var all []float64
 	for i := range levels {
 		for _, p := range levels[i].Latency.Percentiles {
@@ -170,7 +166,7 @@ type part struct {
 var partNames = []string{"Client and network", "Queue", "Compute input", "Compute", "Compute output"}
 
 // split divides the average latency of a level by the server's statistics; nil without them.
-func split(l *result.Level, u unit) []part {
+func split(l *Level, u unit) []part {
 	s := l.Server
 	if s == nil || l.Requests == 0 {
 		return nil

@@ -1,4 +1,4 @@
-package chart_test
+package result_test
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/perf/result"
-	"triton/perf/result/chart"
 	"triton/pkg/sharedtest"
 )
 
@@ -44,7 +43,7 @@ func latency(us float64) result.Latency {
 
 // runs are two runs with names that a page must escape, a level that failed, one without
 // requests, and a run without levels.
-func runs() []chart.Run {
+func runs() []result.Run {
 	file := func(speed float64) *result.File {
 		f := &result.File{
 			Format: result.Format, Version: result.Version, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
@@ -60,7 +59,7 @@ func runs() []chart.Run {
 		return f
 	}
 	empty := &result.File{Format: result.Format, Version: result.Version, Settings: result.Settings{Mode: result.FixedSchedule}}
-	return []chart.Run{{Name: "before.json", File: file(1)}, {Name: "</script><b>&\"after'.json", File: file(1.3)}, {Name: "empty.json", File: empty}}
+	return []result.Run{{Name: "before.json", File: file(1)}, {Name: "</script><b>&\"after'.json", File: file(1.3)}, {Name: "empty.json", File: empty}}
 }
 
 // contains is require.Contains without a whole page in its message.
@@ -69,10 +68,10 @@ func contains(t *testing.T, page, part string) {
 	require.True(t, strings.Contains(page, part), "the page has no %s", part)
 }
 
-func TestHTML(t *testing.T) {
+func TestPage(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	require.NoError(t, chart.WriteHTML(&b, runs(), chart.Options{Version: "1.2"}))
+	require.NoError(t, result.WritePage(&b, runs(), result.PageOptions{Version: "1.2"}))
 	text := b.String()
 	contains(t, text, `<html lang="en">`)
 	contains(t, text, "<title>Measurement of simple</title>")
@@ -86,26 +85,26 @@ func TestHTML(t *testing.T) {
 	contains(t, text, `<td class="few" title="too few requests for this percentile">8600<span class="note"> (few)</span></td>`)
 	contains(t, text, "<p>No level was measured.</p>")
 	contains(t, text, `<td>300</td><td class="share"><span class="bar" aria-hidden="true"><i class="part0" style="width:75.0%"></i></span> 75.0 %</td>`)
-	require.EqualError(t, chart.WriteHTML(&b, nil, chart.Options{}), "a report needs at least one result")
+	require.EqualError(t, result.WritePage(&b, nil, result.PageOptions{}), "a report needs at least one result")
 }
 
 // TestScripts: the policy of the page has the hash of each script, or browsers would not run it.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	require.NoError(t, chart.WriteHTML(&b, runs(), chart.Options{}))
+	require.NoError(t, result.WritePage(&b, runs(), result.PageOptions{}))
 	scripts := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllStringSubmatch(b.String(), -1)
 	require.Len(t, scripts, 2)
 	policy := strings.NewReplacer("&#43;", "+", "&#39;", "'").Replace(b.String()[:4000])
 	for _, s := range scripts {
-		require.Contains(t, policy, chart.Hash(s[1]))
+		require.Contains(t, policy, result.Hash(s[1]))
 	}
 }
 
-func TestText(t *testing.T) {
+func TestChart(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	require.NoError(t, chart.WriteText(&b, runs()))
+	require.NoError(t, result.WriteChart(&b, runs()))
 	name := filepath.Join("testdata", "chart.txt")
 	if sharedtest.UpdateGolden() {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
@@ -114,10 +113,10 @@ func TestText(t *testing.T) {
 	want, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Equal(t, string(want), b.String())
-	require.Error(t, chart.WriteText(&b, nil))
+	require.Error(t, result.WriteChart(&b, nil))
 }
 
-func TestRuns(t *testing.T) {
+func TestReadRuns(t *testing.T) {
 	t.Parallel()
 	write := func(name string) string {
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
@@ -126,13 +125,13 @@ func TestRuns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	a, b, other := write(filepath.Join(dir, "a", "x.json")), write(filepath.Join(dir, "b", "x.json")), write(filepath.Join(dir, "y.json"))
-	list, err := chart.Runs([]string{a, other})
+	list, err := result.ReadRuns([]string{a, other})
 	require.NoError(t, err)
 	require.Equal(t, "x.json", list[0].Name)
-	list, err = chart.Runs([]string{a, b})
+	list, err = result.ReadRuns([]string{a, b})
 	require.NoError(t, err)
 	require.Equal(t, []string{a, b}, []string{list[0].Name, list[1].Name})
-	_, err = chart.Runs([]string{filepath.Join(dir, "none")})
+	_, err = result.ReadRuns([]string{filepath.Join(dir, "none")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

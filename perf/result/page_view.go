@@ -1,4 +1,4 @@
-package chart
+package result
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"triton/perf/result"
 )
 
 // runView is a run as the page shows it.
@@ -55,7 +53,7 @@ func viewOf(r *Run, u unit) runView {
 	f := r.File
 	v := runView{
 		Name: r.Name, Model: f.Settings.Model, LoadName: loadName(f.Settings.Mode),
-		Program: words(f.Program.Name, f.Program.Version), Machine: machineText(&f.Machine), Settings: settingsText(&f.Settings),
+		Program: joinWords(f.Program.Name, f.Program.Version), Machine: machineText(&f.Machine), Settings: settingsText(&f.Settings),
 	}
 	if v.Model == "" {
 		v.Model = "not known"
@@ -71,7 +69,7 @@ func viewOf(r *Run, u unit) runView {
 	}
 	ps := percentiles(f.Levels)
 	for _, p := range ps {
-		v.Percentiles = append(v.Percentiles, number(p))
+		v.Percentiles = append(v.Percentiles, sixDigits(p))
 	}
 	for i := range f.Levels {
 		l := viewOfLevel(f.Settings.Mode, &f.Levels[i], ps, u)
@@ -81,10 +79,10 @@ func viewOf(r *Run, u unit) runView {
 	return v
 }
 
-func viewOfLevel(m result.Mode, l *result.Level, ps []float64, u unit) levelView {
+func viewOfLevel(m Mode, l *Level, ps []float64, u unit) levelView {
 	v := levelView{
 		Batch: batchText(l.BatchSize), Load: loadText(m, l), Throughput: significant(l.Throughput),
-		Requests: l.Requests, Avg: u.text(l.Latency.AvgUs), Note: note(l), Parts: split(l, u),
+		Requests: l.Requests, Avg: u.text(l.Latency.AvgUs), Note: noteOf(l), Parts: split(l, u),
 	}
 	if l.Requests == 0 {
 		v.Throughput, v.Avg = "-", "-"
@@ -95,7 +93,7 @@ func viewOfLevel(m result.Mode, l *result.Level, ps []float64, u unit) levelView
 			v.Percentiles = append(v.Percentiles, percentileView{Text: "-"})
 			continue
 		}
-		v.Percentiles = append(v.Percentiles, percentileView{u.text(us), few(l, p)})
+		v.Percentiles = append(v.Percentiles, percentileView{u.text(us), hasFew(l, p)})
 	}
 	if l.Server != nil {
 		v.Executed = executed(l.Server.Batches, u)
@@ -118,7 +116,7 @@ func viewOfLevel(m result.Mode, l *result.Level, ps []float64, u unit) levelView
 	return v
 }
 
-func executed(batches []result.BatchSize, u unit) []executedView {
+func executed(batches []BatchSize, u unit) []executedView {
 	var total uint64
 	for _, b := range batches {
 		total += b.Executions
@@ -136,19 +134,19 @@ func executed(batches []result.BatchSize, u unit) []executedView {
 func fixed(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
 // words joins the texts that are not empty.
-func words(texts ...string) string {
+func joinWords(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), " ")
 }
 
-func machineText(m *result.Machine) string {
+func machineText(m *Machine) string {
 	cpus := ""
 	if m.CPUs > 0 {
-		cpus = fmt.Sprintf("%d × %s", m.CPUs, words(m.CPU, m.Arch))
+		cpus = fmt.Sprintf("%d × %s", m.CPUs, joinWords(m.CPU, m.Arch))
 	}
-	return words(m.Host, m.OS, cpus)
+	return joinWords(m.Host, m.OS, cpus)
 }
 
-func settingsText(s *result.Settings) string {
+func settingsText(s *Settings) string {
 	var all []string
 	add := func(format string, v any, set bool) {
 		if set {

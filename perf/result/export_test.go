@@ -1,4 +1,4 @@
-package chart
+package result
 
 // Hash is hash, for tests.
 var Hash = hash

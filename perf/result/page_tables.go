@@ -1,4 +1,4 @@
-package chart
+package result
 
 import (
 	_ "embed" // the controls of the charts
@@ -24,11 +24,11 @@ func runsHTML(runs []runView) g.Node {
 	}
 	return html.Section(ui.PageLines(
 		html.H2(html.ID("runs"), g.Text("Runs")),
-		table("Runs", ui.PageHeads("Run", "Model", "Measured", "By", "Client machine", "Settings"), rows),
+		scrollTable("Runs", ui.PageHeads("Run", "Model", "Measured", "By", "Client machine", "Settings"), rows),
 	))
 }
 
-func table(label string, heads g.Node, rows []g.Node) g.Node {
+func scrollTable(label string, heads g.Node, rows []g.Node) g.Node {
 	return ui.PageScroll("scroll", label, ui.PageTable(heads, rows))
 }
 
@@ -44,11 +44,11 @@ func runHTML(r runView) g.Node {
 		parts = append(parts, html.H3(g.Text("Batch sizes that the server executed")), r.batches())
 	}
 	return html.Section(ui.PageLines(append(parts,
-		details("Latency over time: table", r.moments()),
-		details("Distribution of latencies: table", r.buckets()))...))
+		collapsed("Latency over time: table", r.moments()),
+		collapsed("Distribution of latencies: table", r.buckets()))...))
 }
 
-func details(summary string, content g.Node) g.Node {
+func collapsed(summary string, content g.Node) g.Node {
 	return html.Details(ui.PageLines(html.Summary(g.Text(summary)), content))
 }
 
@@ -80,7 +80,7 @@ func (r *runView) percentileTitles(before ...string) []string {
 
 func (r *runView) latencies() g.Node {
 	heads := r.heads(append(r.percentileTitles("Inferences/s", "Requests", "Average"), "Note")...)
-	return table("Throughput and latency, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
+	return scrollTable("Throughput and latency, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
 		cells := g.Group{
 			ui.PageCells(l.Throughput, strconv.Itoa(l.Requests), l.Avg),
 			g.Map(l.Percentiles, percentileHTML),
@@ -111,25 +111,25 @@ func (r *runView) server() g.Node {
 	for _, p := range r.Parts {
 		titles = append(titles, p.Name)
 	}
-	return table("Where the time of a request goes, "+r.Name, r.heads(append(titles, "Shares")...), r.eachLevel(func(l *levelView) []g.Node {
+	return scrollTable("Where the time of a request goes, "+r.Name, r.heads(append(titles, "Shares")...), r.eachLevel(func(l *levelView) []g.Node {
 		if len(l.Parts) == 0 {
 			return nil
 		}
 		return []g.Node{l.row(
 			g.Map(l.Parts, func(p part) g.Node { return html.Td(g.Text(p.Text)) }),
-			html.Td(html.Span(html.Class("bar"), html.Aria("hidden", "true"), g.Map(l.Parts, func(p part) g.Node { return html.I(p.class(), width(p.Percent)) }))),
+			html.Td(html.Span(html.Class("bar"), html.Aria("hidden", "true"), g.Map(l.Parts, func(p part) g.Node { return html.I(p.class(), widthStyle(p.Percent)) }))),
 		)}
 	}))
 }
 
-// width is the length of a bar.
-func width(percent string) g.Node { return html.Style("width:" + percent + "%") }
+// widthStyle is the length of a bar.
+func widthStyle(percent string) g.Node { return html.Style("width:" + percent + "%") }
 
 func (r *runView) batches() g.Node {
 	heads := r.heads("Executed", "Executions", "Share", "Compute")
-	return table("Batch sizes that the server executed, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
+	return scrollTable("Batch sizes that the server executed, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
 		return g.Map(l.Executed, func(e executedView) g.Node {
-			bar := html.Span(html.Class("bar"), html.Aria("hidden", "true"), html.I(html.Class("part0"), width(e.Percent)))
+			bar := html.Span(html.Class("bar"), html.Aria("hidden", "true"), html.I(html.Class("part0"), widthStyle(e.Percent)))
 			return l.row(ui.PageCells(strconv.FormatUint(e.Size, 10), strconv.FormatUint(e.Executions, 10)),
 				html.Td(html.Class("share"), bar, g.Text(" "+e.Percent+" %")), ui.PageCells(e.Compute))
 		})
@@ -138,7 +138,7 @@ func (r *runView) batches() g.Node {
 
 func (r *runView) moments() g.Node {
 	heads := r.heads(r.percentileTitles("From s", "For s", "Requests", "Average")...)
-	return table("Latency over time, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
+	return scrollTable("Latency over time, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
 		return g.Map(l.Moments, func(m momentView) g.Node {
 			return l.row(ui.PageCells(m.Start, m.Duration, strconv.Itoa(m.Requests), m.Avg), ui.PageCells(m.Percentiles...))
 		})
@@ -146,7 +146,7 @@ func (r *runView) moments() g.Node {
 }
 
 func (r *runView) buckets() g.Node {
-	return table("Distribution of latencies, "+r.Name, r.heads("From", "To", "Requests"), r.eachLevel(func(l *levelView) []g.Node {
+	return scrollTable("Distribution of latencies, "+r.Name, r.heads("From", "To", "Requests"), r.eachLevel(func(l *levelView) []g.Node {
 		return g.Map(l.Buckets, func(b bucketView) g.Node {
 			return l.row(ui.PageCells(b.Low, b.High, strconv.FormatUint(b.Count, 10)))
 		})

@@ -1,11 +1,9 @@
-package chart
+package result
 
 import (
 	"math"
 	"slices"
 	"strconv"
-
-	"triton/perf/result"
 )
 
 // pageData is what the script draws.
@@ -39,14 +37,14 @@ type levelData struct {
 }
 
 func dataOf(runs []Run, u unit) pageData {
-	var levels []result.Level
+	var levels []Level
 	for _, r := range runs {
 		levels = append(levels, r.File.Levels...)
 	}
 	ps := percentiles(levels)
 	d := pageData{Unit: u.Short, Metrics: []metricData{{"avg", "average"}}, Series: []seriesData{}}
 	for _, p := range ps {
-		d.Metrics = append(d.Metrics, metricData{"p" + number(p), "p" + number(p)})
+		d.Metrics = append(d.Metrics, metricData{"p" + sixDigits(p), "p" + sixDigits(p)})
 	}
 	for _, r := range runs {
 		d.Series = append(d.Series, seriesOf(&r, ps, u)...)
@@ -73,7 +71,7 @@ func seriesOf(r *Run, ps []float64, u unit) []seriesData {
 	return all
 }
 
-func batchSizes(levels []result.Level) []int {
+func batchSizes(levels []Level) []int {
 	var sizes []int
 	for i := range levels {
 		if !slices.Contains(sizes, levels[i].BatchSize) {
@@ -83,7 +81,7 @@ func batchSizes(levels []result.Level) []int {
 	return sizes
 }
 
-func dataOfLevel(m result.Mode, l *result.Level, ps []float64, u unit) levelData {
+func dataOfLevel(m Mode, l *Level, ps []float64, u unit) levelData {
 	d := levelData{
 		Label: loadName(m) + " " + loadText(m, l), Load: l.Load, Throughput: l.Throughput,
 		Latency: map[string]float64{}, Over: map[string][]float64{},
@@ -101,7 +99,7 @@ func dataOfLevel(m result.Mode, l *result.Level, ps []float64, u unit) levelData
 }
 
 // values calls each with all metrics of a latency, -1 for those that it does not have.
-func values(l result.Latency, ps []float64, u unit, any bool, each func(key string, v float64)) {
+func values(l Latency, ps []float64, u unit, any bool, each func(key string, v float64)) {
 	avg := -1.0
 	if any {
 		avg = rounded(l.AvgUs / u.us)
@@ -112,7 +110,7 @@ func values(l result.Latency, ps []float64, u unit, any bool, each func(key stri
 		if us, ok := l.Us(p); ok {
 			v = rounded(us / u.us)
 		}
-		each("p"+number(p), v)
+		each("p"+sixDigits(p), v)
 	}
 }
 

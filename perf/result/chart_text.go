@@ -1,19 +1,18 @@
-package chart
+package result
 
 import (
 	"fmt"
 	"io"
 	"slices"
 
-	"triton/perf/result"
 	"triton/pkg/ui"
 )
 
 // barWidth is the width of the bars of a text chart.
 const barWidth = 24
 
-// WriteText writes a table with bars for each run. Equal lengths are equal figures in all runs.
-func WriteText(w io.Writer, runs []Run) error {
+// WriteChart writes a table with bars for each run. Equal lengths are equal figures in all runs.
+func WriteChart(w io.Writer, runs []Run) error {
 	if len(runs) == 0 {
 		return errNoRuns
 	}
@@ -61,7 +60,7 @@ func highest(runs []Run) float64 {
 	return 0
 }
 
-func deciding(l *result.Level, p float64) float64 {
+func deciding(l *Level, p float64) float64 {
 	if us, ok := l.Latency.Us(p); ok {
 		return us
 	}
@@ -70,10 +69,10 @@ func deciding(l *result.Level, p float64) float64 {
 
 func writeRun(w io.Writer, r *Run, u unit, p, mostThroughput, mostLatency float64) error {
 	f := r.File
-	fmt.Fprintln(w, words(r.Name+":", f.Settings.Model, f.Settings.Protocol))
+	fmt.Fprintln(w, joinWords(r.Name+":", f.Settings.Model, f.Settings.Protocol))
 	latency := "Average " + u.Short
 	if p > 0 {
-		latency = "p" + number(p) + " " + u.Short
+		latency = "p" + sixDigits(p) + " " + u.Short
 	}
 	columns := []ui.Column{
 		{Title: "Batch", Align: ui.Right},
@@ -89,13 +88,13 @@ func writeRun(w io.Writer, r *Run, u unit, p, mostThroughput, mostLatency float6
 	for i := range f.Levels {
 		l := &f.Levels[i]
 		if l.Requests == 0 {
-			rows = append(rows, []string{batchText(l.BatchSize), loadText(f.Settings.Mode, l), "-", "", "-", "", "", note(l)})
+			rows = append(rows, []string{batchText(l.BatchSize), loadText(f.Settings.Mode, l), "-", "", "-", "", "", noteOf(l)})
 			continue
 		}
 		rows = append(rows, []string{
 			batchText(l.BatchSize), loadText(f.Settings.Mode, l),
-			significant(l.Throughput), bar(l.Throughput, mostThroughput),
-			u.text(deciding(l, p)), bar(deciding(l, p), mostLatency), course(l, p), note(l),
+			significant(l.Throughput), textBar(l.Throughput, mostThroughput),
+			u.text(deciding(l, p)), textBar(deciding(l, p), mostLatency), course(l, p), noteOf(l),
 		})
 	}
 	if len(rows) == 0 {
@@ -105,7 +104,7 @@ func writeRun(w io.Writer, r *Run, u unit, p, mostThroughput, mostLatency float6
 	return ui.Table(w, columns, rows)
 }
 
-func bar(v, most float64) string {
+func textBar(v, most float64) string {
 	if most <= 0 {
 		return ""
 	}
@@ -113,7 +112,7 @@ func bar(v, most float64) string {
 }
 
 // course draws the latency over time.
-func course(l *result.Level, p float64) string {
+func course(l *Level, p float64) string {
 	var values []float64
 	for i := range l.Timeline {
 		m := &l.Timeline[i]
