@@ -10,9 +10,7 @@ import (
 	"sync"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	prometheus "github.com/prometheus/common/model"
+	"triton/pkg/scrape"
 )
 
 // gpuMetrics are the gauges to read, in the order of the fields of GPUStats.
@@ -109,41 +107,18 @@ func (s *scraper) poll(ctx context.Context, client *http.Client) error {
 // readGPU reads the GPU gauges of a page in the Prometheus text format. missing has the
 // names of the gauges that the page lacks.
 func readGPU(page io.Reader) (g *GPUStats, missing []string, err error) {
-	// The parser requires a newline after the last line.
-	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(io.MultiReader(page, strings.NewReader("\n")))
+	p, err := scrape.Parse(page)
 	if err != nil {
 		return nil, nil, fmt.Errorf("metrics endpoint: %w", err)
 	}
 	g = newGPUStats()
 	for i, values := range []map[string]float64{g.Utilization, g.Power, g.MemoryUsed, g.MemoryTotal} {
-		for _, m := range families[gpuMetrics[i]].GetMetric() {
-			values[labelOf(m, "gpu_uuid")] = valueOf(m)
-		}
+		p.Each(gpuMetrics[i], func(labels scrape.Labels, v float64) { values[labels["gpu_uuid"]] = v })
 		if len(values) == 0 {
 			missing = append(missing, gpuMetrics[i])
 		}
 	}
 	return g, missing, nil
-}
-
-// labelOf returns the value of a label, empty if the metric does not have it.
-func labelOf(m *dto.Metric, name string) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
-}
-
-// valueOf returns the value of a gauge. A page without TYPE lines has untyped
-// metrics.
-func valueOf(m *dto.Metric) float64 {
-	if m.Untyped != nil {
-		return m.GetUntyped().GetValue()
-	}
-	return m.GetGauge().GetValue()
 }
 
 // take returns the metrics of the window: means, the largest memory in use and

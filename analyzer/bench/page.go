@@ -8,11 +8,8 @@ import (
 	"strings"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	prometheus "github.com/prometheus/common/model"
-
 	"triton/analyzer/trial"
+	"triton/pkg/scrape"
 )
 
 // pageGauges are the metrics of devices on a server's page, and the factors to their units here.
@@ -56,37 +53,22 @@ func ReadPage(url string) func(context.Context) (Reading, error) {
 }
 
 func parsePage(page io.Reader) (Reading, error) {
-	// The parser requires a newline after the last line.
-	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(io.MultiReader(page, strings.NewReader("\n")))
+	p, err := scrape.Parse(page)
 	if err != nil {
 		return Reading{}, fmt.Errorf("the server's metrics: %w", err)
 	}
 	r := Reading{GPUs: map[string]trial.Values{}}
 	for name, g := range pageGauges {
-		for _, m := range families[name].GetMetric() {
-			id := uuidOf(m)
+		p.Each(name, func(labels scrape.Labels, v float64) {
+			id := labels["gpu_uuid"]
 			if id == "" {
-				continue
+				return
 			}
 			if r.GPUs[id] == nil {
 				r.GPUs[id] = trial.Values{}
 			}
-			v := m.GetGauge().GetValue()
-			if m.Untyped != nil { // a page without TYPE lines
-				v = m.GetUntyped().GetValue()
-			}
 			r.GPUs[id][g.tag] = v * g.factor
-		}
+		})
 	}
 	return r, nil
-}
-
-func uuidOf(m *dto.Metric) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == "gpu_uuid" {
-			return l.GetValue()
-		}
-	}
-	return ""
 }

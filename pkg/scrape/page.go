@@ -3,7 +3,6 @@
 package scrape
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -27,7 +26,7 @@ func Parse(r io.Reader) (*Page, error) {
 	parser := expfmt.NewTextParser(prometheus.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(io.MultiReader(r, strings.NewReader("\n")))
 	if err != nil {
-		return nil, fmt.Errorf("not a page of metrics: %w", err)
+		return nil, err
 	}
 	return &Page{families}, nil
 }

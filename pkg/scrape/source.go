@@ -90,7 +90,7 @@ func (s Source) Read(ctx context.Context) (*Page, error) {
 	case body.N <= 0:
 		return nil, fmt.Errorf("read %s: the page is larger than %d MiB", u.Redacted(), maxPage>>20)
 	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", u.Redacted(), cause(ctx, err))
+		return nil, fmt.Errorf("read %s: %w", u.Redacted(), cause(ctx, fmt.Errorf("not a page of metrics: %w", err)))
 	}
 	return page, nil
 }
