@@ -142,32 +142,14 @@ func change(file string, edit func([]access.APIKey) ([]access.APIKey, error)) (e
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	entries, err := read(file)
-	earlier, missing := os.Stat(file)
-	if errors.Is(missing, fs.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
+	if _, missing := os.Stat(file); err != nil && !errors.Is(missing, fs.ErrNotExist) {
 		return err
 	}
 	if entries, err = edit(entries); err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
+	if err := process.PutFile(file, fileMode, access.FormatAPIKeys(entries)); err != nil {
 		return failure("API keys: %w", err)
-	}
-	_, err = next.Write(access.FormatAPIKeys(entries))
-	mode := fs.FileMode(fileMode)
-	if missing == nil {
-		mode = earlier.Mode().Perm()
-		err = errors.Join(err, keepOwner(next, earlier))
-	}
-	err = errors.Join(err, next.Chmod(mode), next.Sync(), next.Close())
-	if err == nil {
-		err = os.Rename(next.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(failure("API keys: %w", err), os.Remove(next.Name()))
 	}
 	return nil
 }

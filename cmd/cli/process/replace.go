@@ -15,21 +15,28 @@ func ReplaceFile(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
 	probe, err := os.OpenFile(path, os.O_WRONLY, 0) // a file that may not be written is not replaced
 	if err != nil {
 		return err
 	}
-	if err := probe.Close(); err != nil {
+	info, err := probe.Stat()
+	if err := errors.Join(err, probe.Close()); err != nil {
 		return err
 	}
-	return replace(path, info, content)
+	return replace(path, info, info.Mode().Perm(), content)
 }
 
-func replace(path string, former fs.FileInfo, content []byte) (err error) {
+// PutFile gives a file a new content as ReplaceFile does, or creates it with a mode. A link is replaced itself.
+func PutFile(path string, mode fs.FileMode, content []byte) error {
+	former, err := os.Stat(path)
+	if err != nil {
+		return replace(path, nil, mode, content)
+	}
+	return replace(path, former, former.Mode().Perm(), content)
+}
+
+// replace writes a file beside another one and moves it to its place. former is nil if there is none.
+func replace(path string, former fs.FileInfo, mode fs.FileMode, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".triton-*")
 	if err != nil {
 		return err
@@ -40,11 +47,11 @@ func replace(path string, former fs.FileInfo, content []byte) (err error) {
 		}
 	}()
 	_, err = f.Write(content)
-	if err == nil {
+	if err == nil && former != nil {
 		err = keepOwner(f, former)
 	}
 	if err == nil {
-		err = f.Chmod(former.Mode().Perm())
+		err = f.Chmod(mode)
 	}
 	if err == nil {
 		err = f.Sync()
