@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -139,13 +137,7 @@ func TestGolden(t *testing.T) {
 		for form, print := range printers {
 			var b bytes.Buffer
 			require.NoError(t, print(&b, r))
-			golden := filepath.Join("testdata", name+"."+form)
-			if sharedtest.UpdateGolden() {
-				require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), b.String(), golden)
+			sharedtest.GoldenFile(t, name+"."+form, b.String())
 		}
 	}
 }

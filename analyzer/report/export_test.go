@@ -20,18 +20,6 @@ import (
 	"triton/pkg/sharedtest"
 )
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if sharedtest.UpdateGolden() {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
-
 func defaults(dir string) ProfileOptions {
 	return ProfileOptions{
 		Options: Options{Mode: settings.Online, Path: dir, Formats: Formats, Log: func(string, bool) {}},
@@ -89,15 +77,15 @@ func TestGolden(t *testing.T) {
 				c.change(&p)
 			}
 			require.NoError(t, WriteProfile(c.report, p))
-			golden(t, name+"/files.txt", files(t, dir))
-			golden(t, name+"/inference.csv", read(t, dir, "results", "metrics-model-inference.csv"))
-			golden(t, name+"/page.html", read(t, dir, "reports", c.page+".html"))
-			golden(t, name+"/page.csv", read(t, dir, "reports", c.page+".csv"))
+			sharedtest.GoldenFile(t, name+"/files.txt", files(t, dir))
+			sharedtest.GoldenFile(t, name+"/inference.csv", read(t, dir, "results", "metrics-model-inference.csv"))
+			sharedtest.GoldenFile(t, name+"/page.html", read(t, dir, "reports", c.page+".html"))
+			sharedtest.GoldenFile(t, name+"/page.csv", read(t, dir, "reports", c.page+".csv"))
 			if name == "single" {
-				golden(t, name+"/profile.json", read(t, dir, "results", "profile.json"))
-				golden(t, name+"/gpu.csv", read(t, dir, "results", "metrics-model-gpu.csv"))
-				golden(t, name+"/detail.html", read(t, dir, "reports", "detailed/resnet_config_0/detailed_report.html"))
-				golden(t, name+"/across.html", read(t, dir, "reports", "summaries", acrossName, "result_summary.html"))
+				sharedtest.GoldenFile(t, name+"/profile.json", read(t, dir, "results", "profile.json"))
+				sharedtest.GoldenFile(t, name+"/gpu.csv", read(t, dir, "results", "metrics-model-gpu.csv"))
+				sharedtest.GoldenFile(t, name+"/detail.html", read(t, dir, "reports", "detailed/resnet_config_0/detailed_report.html"))
+				sharedtest.GoldenFile(t, name+"/across.html", read(t, dir, "reports", "summaries", acrossName, "result_summary.html"))
 			}
 		})
 	}
@@ -296,8 +284,8 @@ func TestResult(t *testing.T) {
 	several := single()
 	several.Models = append(several.Models, language().Models...)
 	for _, form := range []string{"text", "markdown"} {
-		golden(t, "result/single."+form, write(single(), form))
-		golden(t, "result/several."+form, write(several, form))
+		sharedtest.GoldenFile(t, "result/single."+form, write(single(), form))
+		sharedtest.GoldenFile(t, "result/several."+form, write(several, form))
 		require.Contains(t, write(reportOf(), form), "Nothing was measured.")
 	}
 	require.Contains(t, write(several, "html"), "<title>Result Summary: Models: resnet, llm</title>")

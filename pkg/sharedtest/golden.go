@@ -3,6 +3,7 @@ package sharedtest
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +14,19 @@ var update = flag.Bool("update", false, "rewrite the golden files and the sectio
 
 // UpdateGolden reports whether golden files shall be written instead of compared.
 func UpdateGolden() bool { return *update }
+
+// GoldenFile compares a file below testdata with what was got.
+func GoldenFile(t testing.TB, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if UpdateGolden() {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, file)
+}
 
 // GoldenSection compares the part of a file between the line <!-- name: ... --> and the line
 // <!-- end of name --> with want.

@@ -9,8 +9,6 @@ import (
 	"image/png"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,18 +18,6 @@ import (
 
 	"triton/pkg/sharedtest"
 )
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if sharedtest.UpdateGolden() {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
-}
 
 func lines() *Lines {
 	return &Lines{
@@ -65,7 +51,7 @@ func TestGolden(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, WriteSVG(&b, chart))
 		wellFormed(t, b.Bytes())
-		golden(t, name, b.Bytes())
+		sharedtest.GoldenFile(t, name, string(b.Bytes()))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,24 +81,12 @@ func machines() map[string]*gputest.Simulator {
 	return map[string]*gputest.Simulator{"plain": plain, "mig": mig, "broken": broken, "none": none, "nodriver": noDriver}
 }
 
-func compare(t *testing.T, file, got string) {
-	t.Helper()
-	file = filepath.Join("testdata", file)
-	if sharedtest.UpdateGolden() {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
-
 func TestText(t *testing.T) {
 	t.Parallel()
 	for name, s := range machines() {
 		out, _, err := execute(t, s)
 		require.NoError(t, err, name)
-		compare(t, name+".txt", out)
+		sharedtest.GoldenFile(t, name+".txt", out)
 	}
 }
 
@@ -115,7 +102,7 @@ func TestJSON(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &parsed))
 		require.NotNil(t, parsed.GPUs, "a list even without GPUs")
 		require.Equal(t, len(parsed.GPUs) == 0, parsed.Reason != "", name)
-		compare(t, name+".json", out)
+		sharedtest.GoldenFile(t, name+".json", out)
 	}
 }
 
@@ -123,7 +110,7 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	out, _, err := execute(t, gputest.New(1), "--known")
 	require.NoError(t, err)
-	compare(t, "known.txt", out)
+	sharedtest.GoldenFile(t, "known.txt", out)
 	out, _, err = execute(t, gputest.New(1), "--known", "--output", "json")
 	require.NoError(t, err)
 	require.Contains(t, out, `"name": "1g.10gb"`)

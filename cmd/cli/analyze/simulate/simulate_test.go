@@ -33,25 +33,13 @@ func execute(t *testing.T, command func(process.Process) *cobra.Command, args ..
 	return out.String(), err
 }
 
-func compare(t *testing.T, file, got string) {
-	t.Helper()
-	file = filepath.Join("testdata", file)
-	if sharedtest.UpdateGolden() {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
-
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	args := []string{"--curve", curveFile, "-m", "resnet50", "--rate", "500,1500", "--max-batch-size", "1,32", "--queue-delay", "off,0,2ms", "--instances", "1:2", "--requests", "5000"}
 	for _, form := range []string{"text", "json", "csv", "markdown"} {
 		out, err := execute(t, NewCommand, append(args, "--output", form)...)
 		require.NoError(t, err)
-		compare(t, "simulate."+form, out)
+		sharedtest.GoldenFile(t, "simulate."+form, out)
 	}
 	out, err := execute(t, NewCommand, append(args, "--output", "html")...)
 	require.NoError(t, err)
@@ -100,7 +88,7 @@ func TestCapacity(t *testing.T) {
 	for _, form := range []string{"text", "json", "csv", "markdown"} {
 		out, err := execute(t, NewCapacityCommand, append(args, "--output", form)...)
 		require.NoError(t, err)
-		compare(t, "capacity."+form, out)
+		sharedtest.GoldenFile(t, "capacity."+form, out)
 	}
 }
 
