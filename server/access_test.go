@@ -34,7 +34,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/sharedtest"
 	"triton/server"
-	"triton/server/access"
+	"triton/server/access/accesstest"
 	"triton/server/repository"
 	"triton/server/servertest"
 )
@@ -42,16 +42,9 @@ import (
 // rights writes rules, and a file of one key for each owner, and configures a server with them.
 func rights(t *testing.T, rules string, owners ...string) (keys map[string]string, o servertest.Option) {
 	t.Helper()
-	dir := t.TempDir()
-	policy, file, keys := filepath.Join(dir, "policy"), filepath.Join(dir, "keys"), map[string]string{}
-	var entries []access.APIKey
-	for _, owner := range owners {
-		key, e, err := access.NewAPIKey(owner, time.Now(), time.Time{})
-		require.NoError(t, err)
-		keys[owner], entries = key, append(entries, e)
-	}
+	policy := filepath.Join(t.TempDir(), "policy")
+	file, keys := accesstest.WriteKeys(t, owners...)
 	require.NoError(t, os.WriteFile(policy, []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(file, access.FormatAPIKeys(entries), 0o600))
 	return keys, servertest.With(func(o *server.Options) { o.Guard.Policy, o.Guard.Keys, o.Guard.Failures = policy, file, 0 })
 }
 

@@ -6,10 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
@@ -174,11 +172,8 @@ func TestMemoryOfOtherModels(t *testing.T) {
 // TestRevokedWatch: a caller that loses the right to a model learns no more about it.
 func TestRevokedWatch(t *testing.T) {
 	t.Parallel()
-	key, e, err := access.NewAPIKey("a", time.Now(), time.Time{})
-	require.NoError(t, err)
-	o := access.Options{Keys: filepath.Join(t.TempDir(), "keys")}
-	require.NoError(t, os.WriteFile(o.Keys, access.FormatAPIKeys([]access.APIKey{e}), 0o600))
-	guard, err := access.New(o, slog.New(slog.DiscardHandler))
+	file, keys := accesstest.WriteKeys(t, "a")
+	guard, err := access.New(access.Options{Keys: file}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -192,11 +187,11 @@ func TestRevokedWatch(t *testing.T) {
 	}()
 	s := newStub()
 	cc := serve(t, s, s, func(o *grpcapi.Options) { o.Guard = guard })
-	watch, err := grpc_health_v1.NewHealthClient(cc).Watch(withMetadata(t.Context(), "x-api-key", key), &grpc_health_v1.HealthCheckRequest{Service: "models/echo"})
+	watch, err := grpc_health_v1.NewHealthClient(cc).Watch(withMetadata(t.Context(), "x-api-key", keys["a"]), &grpc_health_v1.HealthCheckRequest{Service: "models/echo"})
 	require.NoError(t, err)
 	_, err = watch.Recv()
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(o.Keys, []byte("# revoked\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("# revoked\n"), 0o600))
 	_, err = watch.Recv()
 	require.Equal(t, codes.Unauthenticated, grpcstatus.Code(err), "%v", err)
 }

@@ -16,20 +16,28 @@ import (
 	"triton/server/access/policy"
 )
 
-// New returns a guard with rules, the key of each owner, and the file of the guard's audit log.
-func New(t *testing.T, rules string, owners ...string) (g *access.Guard, keys map[string]string, audit string) {
+// WriteKeys writes a file with a key of each owner.
+func WriteKeys(t *testing.T, owners ...string) (file string, keys map[string]string) {
 	t.Helper()
-	dir, keys := t.TempDir(), map[string]string{}
+	file, keys = filepath.Join(t.TempDir(), "keys"), map[string]string{}
 	var entries []access.APIKey
 	for _, owner := range owners {
 		key, e, err := access.NewAPIKey(owner, time.Now(), time.Time{})
 		require.NoError(t, err)
 		keys[owner], entries = key, append(entries, e)
 	}
-	o := access.Options{Policy: filepath.Join(dir, "policy"), Keys: filepath.Join(dir, "keys")}
+	require.NoError(t, os.WriteFile(file, access.FormatAPIKeys(entries), 0o600))
+	return file, keys
+}
+
+// New returns a guard with rules, the key of each owner, and the file of the guard's audit log.
+func New(t *testing.T, rules string, owners ...string) (g *access.Guard, keys map[string]string, audit string) {
+	t.Helper()
+	file, keys := WriteKeys(t, owners...)
+	dir := t.TempDir()
+	o := access.Options{Policy: filepath.Join(dir, "policy"), Keys: file}
 	o.Audit.File = filepath.Join(dir, "audit")
 	require.NoError(t, os.WriteFile(o.Policy, []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(o.Keys, access.FormatAPIKeys(entries), 0o600))
 	g, err := access.New(o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = g.Close() })
