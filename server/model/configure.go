@@ -14,7 +14,6 @@ import (
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/stats"
-	"triton/server/validation"
 )
 
 // load completes the configuration with the backend's help, checks it, and makes the backend
@@ -62,7 +61,7 @@ func (b *Builder) load(ctx context.Context, v *LoadedVersion, s Source) (err err
 	if v.fingerprint != nil {
 		v.fingerprint.Complete(v.model, v.versionText, v.config)
 	}
-	v.check = validation.New(v.extensions.RequestConfig(v.config))
+	v.check = newChecker(v.extensions.RequestConfig(v.config))
 	v.metadata = Describe(v.config, v.versionText)
 	v.stats = stats.New(v.config, v.versionText, b.opts.Stats)
 	placements, err := b.placements(v.config)

@@ -9,7 +9,6 @@ import (
 	"triton/pkg/modelconfig"
 	"triton/server/ensemble"
 	"triton/server/stats"
-	"triton/server/validation"
 )
 
 // loadEnsemble completes a version of an ensemble. old is the version that it replaces; nil
@@ -38,7 +37,7 @@ func (b *Builder) loadEnsemble(v *LoadedVersion, s Source, old *LoadedVersion) e
 	v.config = config.ModelConfig
 	v.fingerprint = ensembleFingerprint(fingerprints)
 	v.fingerprint.Complete(v.model, v.versionText, v.config)
-	v.check, v.metadata = validation.New(v.config), Describe(v.config, v.versionText)
+	v.check, v.metadata = newChecker(v.config), Describe(v.config, v.versionText)
 	if n := v.config.GetEnsembleScheduling().GetMaxInflightRequests(); n > 0 {
 		b.opts.Log.Info(fmt.Sprintf("Ensemble model '%s' configured with max_inflight_requests: %d", v.label, n))
 	}

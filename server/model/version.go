@@ -10,7 +10,6 @@ import (
 	"triton/server/infer"
 	"triton/server/stats"
 	"triton/server/store"
-	"triton/server/validation"
 )
 
 // LoadedVersion is one loaded version of a model. Everything but the counters is fixed
@@ -33,7 +32,7 @@ type LoadedVersion struct {
 	extensions extension.Settings
 	metadata   *inferencepb.ModelMetadataResponse
 	labels     map[string][]string
-	check      *validation.Checker
+	check      *checker
 	pool       *tensor.Pool
 	log        *slog.Logger
 	stats      *stats.Model

@@ -1,7 +1,7 @@
-// Package validation checks the tensors of requests against the signature of a model, in Triton's order
-// and with its error texts. What it reads comes from clients: no count, shape or length of theirs is
-// believed. It runs no models.
-package validation
+// The tensors of requests are checked against the signature of a version, in Triton's order and with its
+// error texts. They come from clients: no count, shape or length of theirs is believed.
+
+package model
 
 import (
 	"triton/pkg/inferencepb"
@@ -12,18 +12,18 @@ import (
 	"triton/server/infer"
 )
 
-// Checker checks requests against one model version. It is made once at load;
+// checker checks requests against one model version. It is made once at load;
 // a request that passes costs no allocation.
-type Checker struct {
+type checker struct {
 	model    string
 	maxBatch int64 // 0: the model does not batch
 	sig      *backend.Signature
 	required int
 }
 
-// New returns the checker of a completed configuration.
-func New(c *inferencepb.ModelConfig) *Checker {
-	k := &Checker{model: c.GetName(), maxBatch: int64(c.GetMaxBatchSize()), sig: backend.NewSignature(c)}
+// newChecker returns the checker of a completed configuration.
+func newChecker(c *inferencepb.ModelConfig) *checker {
+	k := &checker{model: c.GetName(), maxBatch: int64(c.GetMaxBatchSize()), sig: backend.NewSignature(c)}
 	for i := range k.sig.Inputs {
 		if !k.sig.Inputs[i].Optional {
 			k.required++
@@ -34,7 +34,7 @@ func New(c *inferencepb.ModelConfig) *Checker {
 
 // Check completes a raw request, sets the request's batch size and returns the error that Triton
 // would report first.
-func (k *Checker) Check(r *infer.Request) error {
+func (k *checker) Check(r *infer.Request) error {
 	if r.Raw {
 		if err := k.completeRaw(r); err != nil {
 			return err
@@ -48,8 +48,8 @@ func (k *Checker) Check(r *infer.Request) error {
 	}
 	// If a name is unknown or repeated, there are fewer matches than inputs.
 	if matched < len(r.Inputs) {
-		if name, ok := duplicate(r.Inputs); ok {
-			return invalid(r, "input '%s' already exists in request", name)
+		if name, ok := duplicateInput(r.Inputs); ok {
+			return invalidRequest(r, "input '%s' already exists in request", name)
 		}
 	}
 	if err := k.outputs(r); err != nil {
@@ -67,12 +67,12 @@ func (k *Checker) Check(r *infer.Request) error {
 
 // inputs checks all inputs and sets the batch size. order has the indices in the order of
 // the checks; nil is the order of the request.
-func (k *Checker) inputs(r *infer.Request, order []int) error {
+func (k *checker) inputs(r *infer.Request, order []int) error {
 	if err := k.batch(r, order); err != nil {
 		return err
 	}
 	for n := range r.Inputs {
-		i := at(order, n)
+		i := inOrder(order, n)
 		t := &r.Inputs[i]
 		if err := k.input(r, k.value(t.Name, i), t); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (k *Checker) inputs(r *infer.Request, order []int) error {
 	return nil
 }
 
-func at(order []int, n int) int {
+func inOrder(order []int, n int) int {
 	if order == nil {
 		return n
 	}
@@ -90,7 +90,7 @@ func at(order []int, n int) int {
 
 // value returns the model's input of that name, which is usually at index i; nil if the
 // model has none.
-func (k *Checker) value(name string, i int) *backend.Value {
+func (k *checker) value(name string, i int) *backend.Value {
 	if i < len(k.sig.Inputs) && k.sig.Inputs[i].Name == name {
 		return &k.sig.Inputs[i]
 	}
@@ -104,7 +104,7 @@ func (k *Checker) value(name string, i int) *backend.Value {
 
 // outputs returns an error for repeated and unknown outputs. As the names before the first unknown
 // one differ, there are no more of them than the model has outputs.
-func (k *Checker) outputs(r *infer.Request) error {
+func (k *checker) outputs(r *infer.Request) error {
 	for n := range r.Outputs {
 		name := r.Outputs[n].Name
 		known := n < len(k.sig.Outputs) && k.sig.Outputs[n].Name == name
@@ -127,11 +127,11 @@ func (k *Checker) outputs(r *infer.Request) error {
 }
 
 // batch finds the request's batch size and returns an error for unknown inputs.
-func (k *Checker) batch(r *infer.Request, order []int) error {
+func (k *checker) batch(r *infer.Request, order []int) error {
 	r.Batch = 0
 	size, found := int64(0), false
 	for n := range r.Inputs {
-		i := at(order, n)
+		i := inOrder(order, n)
 		t := &r.Inputs[i]
 		if k.value(t.Name, i) == nil {
 			return status.New(status.InvalidArg, "unexpected inference input '%s' for model '%s'", t.Name, k.model)
@@ -140,25 +140,25 @@ func (k *Checker) batch(r *infer.Request, order []int) error {
 			continue
 		}
 		if len(t.Shape) == 0 {
-			return invalid(r, "input '%s' has no shape but model requires batch dimension for '%s'", t.Name, k.model)
+			return invalidRequest(r, "input '%s' has no shape but model requires batch dimension for '%s'", t.Name, k.model)
 		}
 		if !found {
 			size, found = t.Shape[0], true
 		} else if size != t.Shape[0] {
-			return invalid(r, "input '%s' batch size does not match other inputs for '%s'", t.Name, k.model)
+			return invalidRequest(r, "input '%s' batch size does not match other inputs for '%s'", t.Name, k.model)
 		}
 	}
 	if size > k.maxBatch || size < 0 { // Triton reads it as unsigned
-		return invalid(r, "inference request batch-size must be <= %d for '%s'", k.maxBatch, k.model)
+		return invalidRequest(r, "inference request batch-size must be <= %d for '%s'", k.maxBatch, k.model)
 	}
 	r.Batch = int(size)
 	return nil
 }
 
 // input checks type, shape and byte size of one input.
-func (k *Checker) input(r *infer.Request, want *backend.Value, t *kserve.Tensor) error {
+func (k *checker) input(r *infer.Request, want *backend.Value, t *kserve.Tensor) error {
 	if t.DataType != want.DataType {
-		return invalid(r, "inference input '%s' data-type is '%s', but model '%s' expects '%s'",
+		return invalidRequest(r, "inference input '%s' data-type is '%s', but model '%s' expects '%s'",
 			want.Name, t.DataType, k.model, want.DataType)
 	}
 	shape := t.Shape
@@ -167,10 +167,10 @@ func (k *Checker) input(r *infer.Request, want *backend.Value, t *kserve.Tensor)
 	}
 	for _, d := range shape {
 		if d == -1 && len(shape) == len(want.Dims) {
-			return invalid(r, "All input dimensions should be specified for input '%s' for model '%s', got %s", want.Name, k.model, t.Shape)
+			return invalidRequest(r, "All input dimensions should be specified for input '%s' for model '%s', got %s", want.Name, k.model, t.Shape)
 		}
 	}
-	if !fits(shape, want.Dims) {
+	if !fitsShape(shape, want.Dims) {
 		return k.wrongShape(r, want, t)
 	}
 	if r.Batch > 0 { // a batch dimension of 0 counts as none
@@ -188,15 +188,15 @@ func (k *Checker) input(r *infer.Request, want *backend.Value, t *kserve.Tensor)
 		return k.tooLarge(r, want, t, err)
 	}
 	if int64(t.Data.Len()) != size {
-		return invalid(r, "input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d",
-			displayName(r, want), k.model, size, t.Data.Len())
+		return invalidRequest(r, "input byte size mismatch for input '%s' for model '%s'. Expected %d, got %d",
+			nameInErrors(r, want), k.model, size, t.Data.Len())
 	}
 	return nil
 }
 
-// fits is tensor.Shape.Matches for shapes of clients, which must not have negative
+// fitsShape is tensor.Shape.Matches for shapes of clients, which must not have negative
 // dimensions.
-func fits(shape, dims tensor.Shape) bool {
+func fitsShape(shape, dims tensor.Shape) bool {
 	if !shape.Matches(dims) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package validation
+package model
 
 import (
 	"encoding/binary"
@@ -10,9 +10,9 @@ import (
 // completeRaw gives the one tensor of a raw request the name, type and shape of
 // the model's only input. One dimension that may vary is found from the number
 // of bytes.
-func (k *Checker) completeRaw(r *infer.Request) error {
+func (k *checker) completeRaw(r *infer.Request) error {
 	if n := len(k.sig.Inputs); n != 1 {
-		return invalid(r, "Raw request must only have 1 input (found 1) to be deduced but got %d inputs in '%s' model configuration", n, k.model)
+		return invalidRequest(r, "Raw request must only have 1 input (found 1) to be deduced but got %d inputs in '%s' model configuration", n, k.model)
 	}
 	v, t := &k.sig.Inputs[0], &r.Inputs[0]
 	t.Name, t.DataType, t.Shape = v.Name, v.DataType, t.Shape[:0]
@@ -23,18 +23,18 @@ func (k *Checker) completeRaw(r *infer.Request) error {
 	t.Shape = append(t.Shape, v.Dims...)
 	if v.DataType == tensor.Bytes {
 		if !v.Dims.Equal(tensor.Shape{1}) {
-			return invalid(r, "For BYTE datatype raw input '%s', the model must have input shape [1]", v.Name)
+			return invalidRequest(r, "For BYTE datatype raw input '%s', the model must have input shape [1]", v.Name)
 		}
 		var word [4]byte
 		binary.LittleEndian.PutUint32(word[:], uint32(t.Data.Len()))
-		t.Data = prepend(word[:], &t.Data)
+		t.Data = prependBatch(word[:], &t.Data)
 		return nil
 	}
 	varies, row := -1, int64(v.DataType.Size())
 	for i, d := range v.Dims {
 		switch {
 		case d == -1 && varies >= 0:
-			return invalid(r, "The shape of the raw input '%s' can not be deduced because there are more than one variable-sized dimension", v.Name)
+			return invalidRequest(r, "The shape of the raw input '%s' can not be deduced because there are more than one variable-sized dimension", v.Name)
 		case d == -1:
 			varies = batch + i
 		default:
@@ -50,8 +50,8 @@ func (k *Checker) completeRaw(r *infer.Request) error {
 	return nil
 }
 
-// prepend puts a few bytes in front of d.
-func prepend(head []byte, d *tensor.Data) tensor.Data {
+// prependBatch puts a few bytes in front of d.
+func prependBatch(head []byte, d *tensor.Data) tensor.Data {
 	out := tensor.NewData(tensor.HeapBuffer(head))
 	for i := range d.Segments() {
 		s := d.Segment(i)

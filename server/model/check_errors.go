@@ -1,4 +1,4 @@
-package validation
+package model
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 	"triton/server/infer"
 )
 
-// invalid returns an InvalidArg error that names the request.
-func invalid(r *infer.Request, format string, args ...any) error {
+// invalidRequest returns an InvalidArg error that names the request.
+func invalidRequest(r *infer.Request, format string, args ...any) error {
 	return status.New(status.InvalidArg, "%s%s", r.Tag(), fmt.Sprintf(format, args...))
 }
 
-// duplicate returns a name that two inputs share.
-func duplicate(inputs []kserve.Tensor) (string, bool) {
+// duplicateInput returns a name that two inputs share.
+func duplicateInput(inputs []kserve.Tensor) (string, bool) {
 	seen := make(map[string]bool, len(inputs))
 	for i := range inputs {
 		if seen[inputs[i].Name] {
@@ -28,7 +28,7 @@ func duplicate(inputs []kserve.Tensor) (string, bool) {
 	return "", false
 }
 
-// duplicateOutput is duplicate for requested outputs.
+// duplicateOutput is duplicateInput for requested outputs.
 func duplicateOutput(outputs []kserve.RequestedOutput) (string, bool) {
 	seen := make(map[string]bool, len(outputs))
 	for i := range outputs {
@@ -42,7 +42,7 @@ func duplicateOutput(outputs []kserve.RequestedOutput) (string, bool) {
 
 // repeatedOutput is the text of later Tritons; 2.51 drops all but one of the wishes.
 func repeatedOutput(r *infer.Request, name string) error {
-	return invalid(r, "output '%s' already exists in request", name)
+	return invalidRequest(r, "output '%s' already exists in request", name)
 }
 
 // tableOrder returns the order in which Triton checks the request's inputs.
@@ -56,7 +56,7 @@ func tableOrder(r *infer.Request) []int {
 
 // wrongCount lists the inputs of the request and the missing ones. If none is missing the
 // list has no opening bracket, as in Triton's message.
-func (k *Checker) wrongCount(r *infer.Request) error {
+func (k *checker) wrongCount(r *infer.Request) error {
 	got := make([]string, len(r.Inputs))
 	for n, i := range tableOrder(r) {
 		got[n] = r.Inputs[i].Name
@@ -69,17 +69,17 @@ func (k *Checker) wrongCount(r *infer.Request) error {
 	}
 	lack := "]"
 	if len(missing) > 0 {
-		lack = "[" + quoted(missing) + "]"
+		lack = "[" + quotedNames(missing) + "]"
 	}
 	expected := fmt.Sprintf("%d inputs", len(k.sig.Inputs))
 	if k.required < len(k.sig.Inputs) {
 		expected = fmt.Sprintf("number of inputs between %d and %d", k.required, len(k.sig.Inputs))
 	}
-	return invalid(r, "expected %s but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) %s. Please provide all required input(s).",
-		expected, len(got), k.model, quoted(got), lack)
+	return invalidRequest(r, "expected %s but got %d inputs for model '%s'. Got input(s) [%s], but missing required input(s) %s. Please provide all required input(s).",
+		expected, len(got), k.model, quotedNames(got), lack)
 }
 
-func quoted(names []string) string {
+func quotedNames(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
@@ -88,23 +88,23 @@ func quoted(names []string) string {
 
 const batchNote = "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. See the model configuration docs for more info on max_batch_size."
 
-func (k *Checker) wrongShape(r *infer.Request, want *backend.Value, t *kserve.Tensor) error {
+func (k *checker) wrongShape(r *infer.Request, want *backend.Value, t *kserve.Tensor) error {
 	expected, note := want.Dims, ""
 	if k.maxBatch > 0 {
 		expected = append([]int64{-1}, want.Dims...)
 		note = batchNote
 	}
-	return invalid(r, "unexpected shape for input '%s' for model '%s'. Expected %s, got %s. %s",
+	return invalidRequest(r, "unexpected shape for input '%s' for model '%s'. Expected %s, got %s. %s",
 		want.Name, k.model, expected, t.Shape, note)
 }
 
-func (k *Checker) tooLarge(r *infer.Request, want *backend.Value, t *kserve.Tensor, err error) error {
-	return invalid(r, "shape %s of input '%s' for model '%s' is too large: %v", t.Shape, displayName(r, want), k.model, err)
+func (k *checker) tooLarge(r *infer.Request, want *backend.Value, t *kserve.Tensor, err error) error {
+	return invalidRequest(r, "shape %s of input '%s' for model '%s' is too large: %v", t.Shape, nameInErrors(r, want), k.model, err)
 }
 
-// displayName returns the input's name in messages about its data; the input of a raw
+// nameInErrors returns the input's name in messages about its data; the input of a raw
 // request has another name there.
-func displayName(r *infer.Request, v *backend.Value) string {
+func nameInErrors(r *infer.Request, v *backend.Value) string {
 	if r.Raw {
 		return "raw_input"
 	}

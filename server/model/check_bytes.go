@@ -1,4 +1,4 @@
-package validation
+package model
 
 import (
 	"encoding/binary"
@@ -12,18 +12,18 @@ import (
 
 // elements checks that a BYTES input has exactly want elements. Elements and their lengths
 // may cross the segments of the transport.
-func (k *Checker) elements(r *infer.Request, v *backend.Value, t *kserve.Tensor, want int64) error {
-	name := displayName(r, v)
-	w := walker{data: &t.Data}
+func (k *checker) elements(r *infer.Request, v *backend.Value, t *kserve.Tensor, want int64) error {
+	name := nameInErrors(r, v)
+	w := bytesWalker{data: &t.Data}
 	n := int64(0)
 	for w.left() > 0 {
 		if w.left() < 4 {
-			return invalid(r, "incomplete string length indicator for inference input '%s' for model '%s', expecting 4 bytes but only %d bytes available. Please make sure the string length indicator is in one buffer.",
+			return invalidRequest(r, "incomplete string length indicator for inference input '%s' for model '%s', expecting 4 bytes but only %d bytes available. Please make sure the string length indicator is in one buffer.",
 				name, k.model, w.left())
 		}
 		n++
 		if n > want {
-			return invalid(r, "unexpected number of string elements %d for inference input '%s' for model '%s', expecting %d",
+			return invalidRequest(r, "unexpected number of string elements %d for inference input '%s' for model '%s', expecting %d",
 				n, name, k.model, want)
 		}
 		size := int64(w.length())
@@ -37,30 +37,30 @@ func (k *Checker) elements(r *infer.Request, v *backend.Value, t *kserve.Tensor,
 		w.skip(size)
 	}
 	if n < want {
-		return invalid(r, "expected %d string elements for inference input '%s' for model '%s', got %d", want, name, k.model, n)
+		return invalidRequest(r, "expected %d string elements for inference input '%s' for model '%s', got %d", want, name, k.model, n)
 	}
 	return nil
 }
 
-// walker reads a tensor's bytes across segments.
-type walker struct {
+// bytesWalker reads a tensor's bytes across segments.
+type bytesWalker struct {
 	data *tensor.Data
 	seg  []byte // rest of the current segment
 	next int    // the segment after it
 	read int64
 }
 
-func (w *walker) left() int64 { return int64(w.data.Len()) - w.read }
+func (w *bytesWalker) left() int64 { return int64(w.data.Len()) - w.read }
 
 // fill makes seg non-empty. The caller has checked that bytes are left.
-func (w *walker) fill() {
+func (w *bytesWalker) fill() {
 	for len(w.seg) == 0 {
 		w.seg = w.data.Segment(w.next).Bytes()
 		w.next++
 	}
 }
 
-func (w *walker) length() uint32 {
+func (w *bytesWalker) length() uint32 {
 	w.fill()
 	if len(w.seg) >= 4 {
 		n := binary.LittleEndian.Uint32(w.seg)
@@ -77,7 +77,7 @@ func (w *walker) length() uint32 {
 	return binary.LittleEndian.Uint32(word[:])
 }
 
-func (w *walker) skip(n int64) {
+func (w *bytesWalker) skip(n int64) {
 	w.read += n
 	for n > 0 {
 		w.fill()
