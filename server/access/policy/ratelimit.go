@@ -41,7 +41,7 @@ func (l Lease) AppendState(b []byte) []byte {
 // AppendUsedUp appends the value of the header RateLimit of a refusal.
 func (r Refusal) AppendUsedUp(b []byte) []byte {
 	b = appendItem(b, len(b), r.Quota, "r", 0)
-	return strconv.AppendInt(append(b, ";t="...), Seconds(r.Wait), 10)
+	return strconv.AppendInt(append(b, ";t="...), seconds(r.Wait), 10)
 }
 
 func (a *account) appendState(b []byte, now time.Duration) []byte {
@@ -52,7 +52,7 @@ func (a *account) appendState(b []byte, now time.Duration) []byte {
 		if perSecond > 0 {
 			used := max(full-now, 0)
 			b = appendItem(b, first, q, "r", int64(max((l.Burst-used).Seconds(), 0)*perSecond))
-			b = strconv.AppendInt(append(b, ";t="...), Seconds(used), 10)
+			b = strconv.AppendInt(append(b, ";t="...), seconds(used), 10)
 		}
 	}
 	rate(QuotaRequests, a.requests, l.Requests)
@@ -73,5 +73,5 @@ func appendItem(b []byte, first int, q Quota, parameter string, value int64) []b
 	return strconv.AppendInt(append(append(b, parameter...), '='), value, 10)
 }
 
-// Seconds rounds a time up to whole seconds, as headers have them.
-func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+// seconds rounds a time up to whole seconds, as headers have them.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -128,7 +128,7 @@ func TestView(t *testing.T) {
 }
 
 // A model is gone once it is away for the settle time. Its return ends that.
-func TestGone(t *testing.T) {
+func TestMissing(t *testing.T) {
 	t.Parallel()
 	tracker := SettleTracker{Time: 2 * time.Second}
 	loaded := stampAt("/=1 1/=1")
