@@ -29,7 +29,7 @@ func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.
 	}
 	see := r.pollView(retry, waits)
 	for _, id := range slices.SortedFunc(maps.Keys(r.known()), store.Compare) {
-		if m := l.Model(id); m != nil && !m.Ambiguous && r.changed(ctx, l, m, see) {
+		if r.changed(ctx, l, id, see) {
 			p.update(id, func() {
 				o := infer.LoadOptions{Config: r.overrideOf(id)}
 				_ = r.loadFor(p.ctx, state.ByDemand, id, o, r.reloadView(id)) // the log has the error
@@ -63,16 +63,9 @@ func (p *poll) update(id store.ID, do func()) {
 
 // changed reports whether a poll is to load a loaded model again. The next request loads a model
 // that is not loaded.
-func (r *Repository) changed(ctx context.Context, l *layout.Listing, m *store.Model, see view) bool {
-	now := r.actual.Snapshot().Model(m.ID)
-	f := state.Finding{ID: m.ID, Location: m.Location, Broken: now.Broken()}
-	if f.Stamp, f.Err = l.Stamp(ctx, m); f.Err != nil {
-		return false
-	}
-	r.mu.Lock()
-	f.Last = r.outcomes[m.ID]
-	r.mu.Unlock()
-	if f.Last == nil || now.Newest() == nil {
+func (r *Repository) changed(ctx context.Context, l *layout.Listing, id store.ID, see view) bool {
+	f := state.Finding{ID: id}
+	if !r.examine(ctx, l, &f) || f.Last == nil || r.actual.Snapshot().Model(id).Newest() == nil {
 		return false
 	}
 	see(&f)
