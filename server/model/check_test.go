@@ -57,6 +57,7 @@ type testInput struct {
 func int32Input(name string, shape ...int64) testInput {
 	return testInput{name: name, dtype: tensor.Int32, shape: shape}
 }
+
 func fp32Input(name string, shape ...int64) testInput {
 	return testInput{name: name, dtype: tensor.FP32, shape: shape}
 }
