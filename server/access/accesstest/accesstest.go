@@ -19,7 +19,12 @@ import (
 // WriteKeys writes a file with a key of each owner.
 func WriteKeys(t *testing.T, owners ...string) (file string, keys map[string]string) {
 	t.Helper()
-	file, keys = filepath.Join(t.TempDir(), "keys"), map[string]string{}
+	return writeKeys(t, t.TempDir(), owners)
+}
+
+func writeKeys(t *testing.T, dir string, owners []string) (file string, keys map[string]string) {
+	t.Helper()
+	file, keys = filepath.Join(dir, "keys"), map[string]string{}
 	var entries []access.APIKey
 	for _, owner := range owners {
 		key, e, err := access.NewAPIKey(owner, time.Now(), time.Time{})
@@ -30,11 +35,12 @@ func WriteKeys(t *testing.T, owners ...string) (file string, keys map[string]str
 	return file, keys
 }
 
-// New returns a guard with rules, the key of each owner, and the file of the guard's audit log.
+// New returns a guard with rules, the key of each owner, and the file of the guard's audit log. The files of rules
+// ("policy") and keys ("keys") lie beside it.
 func New(t *testing.T, rules string, owners ...string) (g *access.Guard, keys map[string]string, audit string) {
 	t.Helper()
-	file, keys := WriteKeys(t, owners...)
 	dir := t.TempDir()
+	file, keys := writeKeys(t, dir, owners)
 	o := access.Options{Policy: filepath.Join(dir, "policy"), Keys: file}
 	o.Audit.File = filepath.Join(dir, "audit")
 	require.NoError(t, os.WriteFile(o.Policy, []byte(rules), 0o600))
