@@ -3,13 +3,18 @@ package cli_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/pkg/sharedtest"
 )
 
 // rooms is the import table of docs/architecture.md: each room is a folder with the packages below it that
@@ -142,6 +147,23 @@ func TestImportTable(t *testing.T) {
 			t.Errorf("the import table has the room %s, in which there is no package", r.folder)
 		}
 	}
+}
+
+// TestPackagesPage compares the list of packages in docs/architecture.md with their comments.
+func TestPackagesPage(t *testing.T) {
+	t.Parallel()
+	var packages, rigs strings.Builder
+	for _, p := range listPackages(t) {
+		name, list := strings.TrimPrefix(p.ImportPath, "triton/"), &packages
+		if isRig(name) {
+			list = &rigs
+		}
+		purpose := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(p.Doc, "Package "+p.Name+" "), "Command "+path.Base(name)+" "), ".")
+		fmt.Fprintf(list, "| `%s` | %s |\n", name, sharedtest.GoldenCell(purpose))
+	}
+	const head = "| Package | Purpose |\n|---|---|\n"
+	sharedtest.GoldenSection(t, filepath.Join("..", "..", "docs", "architecture.md"), "packages",
+		head+packages.String()+"\nFor tests only:\n\n"+head+rigs.String())
 }
 
 func TestEveryPackageIsDocumented(t *testing.T) {
