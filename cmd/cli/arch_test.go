@@ -17,62 +17,57 @@ import (
 	"triton/pkg/sharedtest"
 )
 
-// rooms is the import table of docs/architecture.md: each room is a folder with the packages below it that
-// belong to no deeper room, and may import the packages of the rooms named beside it. Within a room packages
-// import each other as they like. status, invariant and log are open to all.
-var rooms = []struct{ folder, imports string }{
-	{"cmd/triton", "cmd/cli"},
-	{"cmd/libtritonserver", "server server/capi server/repository server/scheduler server/backend"},
-	{"cmd/cli", "cmd/cli/serve cmd/cli/perf cmd/cli/analyze cmd/cli/repo server server/local server/access server/repository server/backend analyzer/memory repo pkg/client pkg/gpu pkg/ui pkg"},
-	{"cmd/cli/serve", "cmd/cli server server/grpcapi server/frontend server/repository server/store server/model server/scheduler server/backend server/trace pkg/gpu pkg"},
-	{"cmd/cli/perf", "cmd/cli server server/local server/repository server/infer perf perf/load perf/result perf/service pkg/client pkg/kserve pkg/tensor pkg/ui pkg"},
-	{"cmd/cli/analyze", "cmd/cli cmd/cli/perf server/scheduler perf perf/result analyzer analyzer/memory analyzer/search analyzer/report analyzer/settings pkg/client pkg/kserve pkg/modelconfig pkg/gpu pkg/ui pkg"},
-	{"cmd/cli/repo", "cmd/cli repo repo/lint pkg/client pkg/modelconfig pkg/onnxmodel pkg/ui pkg"},
-	{"deploy", "cmd/cli"},
-	{"server", "server/local server/capi server/httpapi server/grpcapi server/http1 server/platform server/fleet server/traffic server/frontend server/access server/repository server/store server/model server/scheduler server/backend server/cache server/shm server/stats server/trace server/infer server/memory pkg/client pkg/kserve pkg/modelconfig pkg/tensor pkg/gpu pkg"},
-	{"server/local", "server server/shm server/infer pkg/client pkg/kserve pkg/tensor"},
-	{"server/capi", "server server/frontend server/backend server/infer pkg/kserve pkg/modelconfig pkg/tensor pkg"},
-	{"server/httpapi", "server server/http1 server/frontend server/access server/shm server/trace server/infer server/memory pkg/kserve pkg/modelconfig pkg/tensor pkg"},
-	{"server/grpcapi", "server server/frontend server/access server/shm server/trace server/infer server/memory pkg/kserve pkg/tensor pkg"},
-	{"server/http1", "server pkg"},
-	{"server/platform", "server/http1 server/httpapi server/frontend server/access server/infer server/memory pkg"},
-	{"server/fleet", "server/infer pkg"},
-	{"server/traffic", "server server/infer pkg/kserve pkg/tensor pkg"},
-	{"server/frontend", "server/trace server/infer pkg/tensor pkg"},
-	{"server/access", "server/infer pkg"},
-	{"server/repository", "server server/capi server/store server/model server/backend server/stats server/infer pkg/modelconfig pkg"},
+// rooms is the import table of docs/architecture.md, from top to bottom. A room is some folders, with the packages
+// below them that belong to no deeper folder of the table. It may import the rooms whose first folders are named
+// beside it, all of which stand below it, so that rooms cannot depend on each other in a circle. Within a room
+// packages import each other as they like. status, invariant and log are open to all.
+var rooms = []room{
+	{"cmd/triton cmd/libtritonserver deploy", "cmd/cli cmd/cli/flags server server/repository server/backend/plugin server/backend server/scheduler"},
+	{"cmd/cli", "cmd/cli/analyze cmd/cli/perf cmd/cli/serve cmd/cli/repo cmd/cli/flags analyzer/bench repo server/local server server/repository server/backend server/access pkg/client pkg/ui"},
+	{"cmd/cli/analyze", "cmd/cli/perf cmd/cli/flags analyzer/report analyzer/memory analyzer/profile analyzer/bench analyzer/trial perf/result perf perf/load server/scheduler pkg/client pkg/modelconfig pkg/kserve pkg/ui"},
+	{"cmd/cli/perf", "cmd/cli/flags perf/result perf/service perf perf/load server/local server server/repository server/infer pkg/client pkg/kserve pkg/ui"},
+	{"cmd/cli/serve", "cmd/cli/flags server server/grpcapi server/repository server/model server/backend/plugin server/frontend server/backend server/store server/scheduler server/http1 server/infer pkg/ui"},
+	{"cmd/cli/repo", "cmd/cli/flags repo pkg/client pkg/modelconfig pkg/kserve pkg/ui"},
+	{"cmd/cli/flags cmd/cli/process cmd/cli/machine", "repo server/backend pkg/client pkg/ui pkg"},
+	{"analyzer/report", "analyzer/profile analyzer/trial pkg/kserve pkg/ui"},
+	{"analyzer/memory", "analyzer/bench analyzer/trial pkg/modelconfig pkg/kserve pkg/ui"},
+	{"analyzer/profile analyzer/search", "analyzer/bench analyzer/trial pkg/client pkg/modelconfig pkg/kserve pkg/ui"},
+	{"analyzer/bench analyzer/memory/meter", "analyzer/trial pkg/ui pkg"},
+	{"analyzer/trial analyzer/settings analyzer/capacity", "pkg/modelconfig pkg/kserve pkg/ui pkg"},
+	{"perf/result perf/report perf/llm perf/offline", "perf perf/load pkg/client pkg/kserve pkg/ui pkg"},
+	{"perf/service", "perf perf/load pkg/client pkg/kserve"},
+	{"perf", "perf/load pkg/client pkg/kserve pkg/ui"},
+	{"perf/load perf/data perf/recording", "pkg/client pkg/kserve pkg/ui pkg"},
+	{"repo", "pkg/modelconfig pkg/kserve pkg/ui pkg"},
+	{"server/local server/fake", "server server/frontend server/backend server/infer pkg/client pkg/kserve"},
+	{"server", "server/platform server/httpapi server/grpcapi server/fleet server/repository server/model server/cache server/backend/plugin server/frontend server/backend server/store server/scheduler server/access server/http1 server/infer pkg/modelconfig pkg/kserve pkg/ui pkg"},
+	{"server/platform", "server/httpapi server/frontend server/access server/http1 server/infer pkg"},
+	{"server/httpapi", "server/frontend server/access server/http1 server/infer pkg/modelconfig pkg/kserve pkg"},
+	{"server/grpcapi", "server/frontend server/access server/http1 server/infer pkg/kserve pkg"},
+	{"server/fleet server/traffic", "server/infer pkg/modelconfig pkg/kserve"},
+	{"server/repository", "server/model server/backend server/store server/infer pkg/modelconfig pkg/kserve"},
+	{"server/model server/repository/agents server/validation", "server/ensemble server/instance server/cache server/backend/plugin server/backend server/store server/scheduler server/http1 server/infer pkg/modelconfig pkg/kserve pkg"},
+	{"server/ensemble", "server/scheduler server/infer pkg/kserve"},
+	{"server/instance", "server/backend server/scheduler server/http1 server/infer pkg/kserve"},
+	{"server/cache", "server/backend/plugin server/scheduler server/infer pkg/kserve pkg"},
+	{"server/backend/plugin server/backend/isolated server/capi", "server/frontend server/backend server/http1 server/infer pkg/modelconfig pkg/kserve pkg"},
+	{"server/frontend server/shm server/trace", "server/infer pkg/kserve pkg/ui pkg"},
+	{"server/backend", "server/http1 server/infer pkg/modelconfig pkg/kserve pkg"},
 	{"server/store", "pkg/modelconfig"},
-	{"server/model", "server server/repository server/store server/ensemble server/instance server/scheduler server/backend server/cache server/stats server/infer pkg/kserve pkg/modelconfig pkg/tensor pkg"},
-	{"server/ensemble", "server/scheduler server/stats server/infer pkg/kserve pkg/tensor pkg"},
-	{"server/instance", "server server/scheduler server/backend server/stats server/infer pkg/tensor pkg"},
-	{"server/scheduler", "server/stats server/infer pkg/kserve pkg/modelconfig pkg/tensor pkg"},
-	{"server/backend", "server server/capi server/infer pkg/kserve pkg/modelconfig pkg/onnxmodel pkg/tensor pkg"},
-	{"server/cache", "server/capi server/scheduler server/stats server/infer pkg/kserve pkg/tensor pkg"},
-	{"server/shm", "pkg/kserve pkg/tensor pkg"},
-	{"server/stats", "server/infer pkg"},
-	{"server/trace", "server/infer pkg/kserve pkg/tensor pkg"},
-	{"server/infer", "server/memory pkg/kserve pkg/tensor pkg"},
-	{"server/memory", "pkg/tensor"},
-	{"perf", "perf/load pkg/client pkg/kserve pkg/tensor pkg/ui pkg"},
-	{"perf/load", "pkg/client pkg/kserve pkg"},
-	{"perf/result", "perf pkg/ui pkg"},
-	{"perf/service", "perf pkg/client pkg/kserve pkg/tensor"},
-	{"analyzer", "analyzer/memory analyzer/settings pkg/client pkg/kserve pkg/modelconfig pkg/gpu pkg"},
-	{"analyzer/memory", "analyzer pkg/modelconfig pkg/gpu pkg/ui pkg"},
-	{"analyzer/search", "analyzer"},
-	{"analyzer/report", "analyzer analyzer/settings pkg/ui pkg"},
-	{"analyzer/settings", "analyzer pkg"},
-	{"repo", "repo/lint pkg/modelconfig pkg/onnxmodel pkg/tensor pkg"},
-	{"repo/lint", "repo pkg/modelconfig pkg/onnxmodel pkg/ui pkg"},
-	{"pkg/client", "pkg/kserve pkg/tensor pkg"},
-	{"pkg/kserve", "pkg/tensor pkg"},
-	{"pkg/modelconfig", "pkg/tensor pkg"},
-	{"pkg/onnxmodel", "pkg/modelconfig pkg/tensor pkg"},
-	{"pkg/tensor", ""},
-	{"pkg/gpu", ""},
-	{"pkg/ui", ""},
+	{"server/scheduler", "server/infer pkg/modelconfig pkg/kserve"},
+	{"server/access", "server/infer pkg"},
+	{"server/http1 server/connlimit server/hostpolicy", "pkg/kserve pkg"},
+	{"server/infer server/memory server/stats server/readiness", "pkg/kserve"},
+	{"pkg/client pkg/scrape", "pkg/modelconfig pkg/kserve pkg"},
+	{"pkg/modelconfig pkg/onnxmodel pkg/framework pkg/trafficrules pkg/fleetstate", "pkg/kserve pkg"},
+	{"pkg/kserve pkg/tensor pkg/inferencepb", "pkg"},
+	{"pkg/ui pkg/measure pkg/gpu pkg/cuda", ""},
 	{"pkg", ""},
 }
+
+type room struct{ folders, imports string }
+
+func (r room) name() string { return strings.Fields(r.folders)[0] }
 
 var openToAll = []string{"pkg/status", "pkg/invariant", "pkg/log"}
 
@@ -80,17 +75,6 @@ var openToAll = []string{"pkg/status", "pkg/invariant", "pkg/log"}
 // package imports one.
 func isRig(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(folder string) bool { return strings.HasSuffix(folder, "test") })
-}
-
-// roomOf returns the room of a package: the deepest folder of the table that holds it.
-func roomOf(name string) string {
-	found := ""
-	for _, r := range rooms {
-		if (name == r.folder || strings.HasPrefix(name, r.folder+"/")) && len(r.folder) > len(found) {
-			found = r.folder
-		}
-	}
-	return found
 }
 
 type listed struct {
@@ -116,35 +100,61 @@ func listPackages(t *testing.T) []listed {
 	}
 }
 
-func TestImportTable(t *testing.T) {
-	t.Parallel()
-	used := map[string]bool{}
-	for _, p := range listPackages(t) {
-		name := strings.TrimPrefix(p.ImportPath, "triton/")
-		room := roomOf(name)
-		if room == "" {
-			t.Errorf("%s lies in no room of the import table: decide where it belongs, or add a room", name)
-			continue
-		}
-		used[room] = true
-		i := slices.IndexFunc(rooms, func(r struct{ folder, imports string }) bool { return r.folder == room })
-		allowed := strings.Fields(rooms[i].imports)
-		for _, path := range p.Imports {
-			ours, ok := strings.CutPrefix(path, "triton/")
-			if !ok || isRig(name) {
-				continue
-			}
-			if other := roomOf(ours); other != room && !slices.Contains(allowed, other) && !slices.Contains(openToAll, ours) {
-				t.Errorf("%s imports %s: the import table does not let the room %s import the room %s", name, ours, room, other)
-			}
-			if isRig(ours) {
-				t.Errorf("%s imports %s, which is for tests only", name, ours)
+// roomOf returns the index of a package's room, that of the deepest folder which holds it; -1: there is none.
+func roomOf(name string) int {
+	found, deepest := -1, ""
+	for i, r := range rooms {
+		for _, folder := range strings.Fields(r.folders) {
+			if (name == folder || strings.HasPrefix(name, folder+"/")) && len(folder) > len(deepest) {
+				found, deepest = i, folder
 			}
 		}
 	}
-	for _, r := range rooms {
-		if !used[r.folder] {
-			t.Errorf("the import table has the room %s, in which there is no package", r.folder)
+	return found
+}
+
+func TestImportTable(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{} // rooms with packages, and pairs of rooms with imports
+	for _, p := range listPackages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "triton/")
+		if isRig(name) {
+			continue
+		}
+		at := roomOf(name)
+		if at < 0 {
+			t.Errorf("%s lies in no room of the import table: decide where it belongs, or add a room", name)
+			continue
+		}
+		used[rooms[at].name()] = true
+		for _, path := range p.Imports {
+			ours, ok := strings.CutPrefix(path, "triton/")
+			if !ok || slices.Contains(openToAll, ours) {
+				continue
+			}
+			if isRig(ours) {
+				t.Errorf("%s imports %s, which is for tests only", name, ours)
+				continue
+			}
+			if other := roomOf(ours); other >= 0 && other != at {
+				used[rooms[at].name()+" "+rooms[other].name()] = true
+				if !slices.Contains(strings.Fields(rooms[at].imports), rooms[other].name()) {
+					t.Errorf("%s imports %s: the import table does not let the room %s import the room %s", name, ours, rooms[at].name(), rooms[other].name())
+				}
+			}
+		}
+	}
+	for at, r := range rooms {
+		if !used[r.name()] {
+			t.Errorf("the import table has the room %s, in which there is no package", r.name())
+		}
+		for _, name := range strings.Fields(r.imports) {
+			if !slices.ContainsFunc(rooms[at+1:], func(below room) bool { return below.name() == name }) {
+				t.Errorf("the room %s may import %s, which does not stand below it", r.name(), name)
+			}
+			if !used[r.name()+" "+name] {
+				t.Errorf("no package of the room %s imports the room %s: take it out of the table", r.name(), name)
+			}
 		}
 	}
 }
