@@ -32,7 +32,7 @@ var rooms = []room{
 	{"analyzer/report", "analyzer/profile analyzer/trial pkg/kserve pkg/ui"},
 	{"analyzer/memory", "analyzer/bench analyzer/trial pkg/modelconfig pkg/kserve pkg/ui"},
 	{"analyzer/profile analyzer/search", "analyzer/bench analyzer/trial pkg/client pkg/modelconfig pkg/kserve pkg/ui"},
-	{"analyzer/bench analyzer/memory/meter", "analyzer/trial pkg/ui pkg"},
+	{"analyzer/bench analyzer/memory/meter", "analyzer/trial pkg/client pkg/ui pkg"},
 	{"analyzer/trial analyzer/settings analyzer/capacity", "pkg/modelconfig pkg/kserve pkg/ui pkg"},
 	{"perf/result perf/report perf/llm perf/offline", "perf perf/load pkg/client pkg/kserve pkg/ui pkg"},
 	{"perf/service", "perf perf/load pkg/client pkg/kserve"},
