@@ -16,8 +16,9 @@ endif
 # gRPC's trace pages would bring in the templates of the standard library, and with them a
 # quarter more of a program (pkg/ui, WritePage).
 TAGS     = grpcnotrace
-# One set of flags for the program and for the tests, so that each package is compiled once.
-export GOFLAGS ?= -trimpath -tags=$(TAGS)
+# One set of flags for the program, the tests and the linter, so that each package is compiled once. Releases add
+# -trimpath (deploy/packages.sh).
+export GOFLAGS ?= -tags=$(TAGS)
 MODELS  ?= models
 DEMO_PORT ?= 8000
 
