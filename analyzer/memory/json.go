@@ -102,7 +102,7 @@ type (
 		P95 float64 `json:"p95"`
 		P99 float64 `json:"p99"`
 	}
-	// Fit is the law of memory at a place.
+	// DocumentFit is the law of memory at a place.
 	DocumentFit struct {
 		Beta        [3]float64 `json:"beta"`  // per instance, with its interval
 		Alpha       [3]float64 `json:"alpha"` // at no instance, with its interval

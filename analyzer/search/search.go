@@ -5,8 +5,6 @@ package search
 
 import "fmt"
 
-import ()
-
 // Mode names a search algorithm.
 type Mode string
 

@@ -124,7 +124,7 @@ func WriteCSV(w io.Writer, m *Metrics) error {
 	return nil
 }
 
-// Run describes the run of a JSON file of metrics, as far as we know it.
+// GenAIPerfRun describes the run of a JSON file of metrics, as far as we know it.
 type GenAIPerfRun struct {
 	Model, ServiceKind, Endpoint, URL string
 	Mode                              string // concurrency, request_rate or session_concurrency

@@ -78,7 +78,7 @@ var errMetricKind error = status.New(status.Internal, "Family name already exist
 
 var validMetricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
 
-// MetricFamily makes a family, or returns the one that exists. The caller releases it.
+// Family makes a family, or returns the one that exists. The caller releases it.
 func (r *Metrics) Family(name, help string, kind MetricKind) (*MetricFamily, error) {
 	switch {
 	case kind > Histogram:

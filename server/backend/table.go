@@ -38,7 +38,7 @@ func (t *MetricTable) AddMetric(number, family uint32, m *Metric) {
 	t.metrics[number] = numberedMetric{m, family}
 }
 
-// MetricFamily returns the family with a number; nil: there is none.
+// Family returns the family with a number; nil: there is none.
 func (t *MetricTable) Family(number uint32) *MetricFamily { return t.families[number] }
 
 // Metric returns the metric with a number; nil: there is none.

@@ -13,7 +13,7 @@ func (m *Metric) unsupported(operation string) error {
 	return status.New(status.Unsupported, "%s does not support %s", m.family.kind, operation)
 }
 
-// MetricIncrement adds v, which a counter requires not to be negative.
+// Increment adds v, which a counter requires not to be negative.
 func (m *Metric) Increment(v float64) error {
 	switch {
 	case m.family.kind == Histogram:
@@ -40,7 +40,7 @@ func (m *Metric) Set(v float64) error {
 	return nil
 }
 
-// MetricObserve adds a value to a histogram.
+// Observe adds a value to a histogram.
 func (m *Metric) Observe(v float64) error {
 	if m.family.kind != Histogram {
 		return m.unsupported("Observe")

@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, WriteSVG(&b, chart))
 		wellFormed(t, b.Bytes())
-		sharedtest.GoldenFile(t, name, string(b.Bytes()))
+		sharedtest.GoldenFile(t, name, b.String())
 	}
 }
 

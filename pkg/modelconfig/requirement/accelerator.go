@@ -58,13 +58,13 @@ type AcceleratorFault struct {
 	Ignored bool
 }
 
-// GPU translates an entry of gpu_execution_accelerator. The provider is valid if all faults
+// GPUProvider translates an entry of gpu_execution_accelerator. The provider is valid if all faults
 // are ignored.
 func GPUProvider(a *Accelerator) (Provider, []AcceleratorFault) {
 	return translateAccelerator(a, "cuda", "tensorrt")
 }
 
-// CPU translates an entry of cpu_execution_accelerator.
+// CPUProvider translates an entry of cpu_execution_accelerator.
 func CPUProvider(a *Accelerator) (Provider, []AcceleratorFault) {
 	return translateAccelerator(a, "openvino", "coreml", "xnnpack")
 }
