@@ -6,7 +6,6 @@ package fix
 
 import (
 	"bytes"
-	"slices"
 
 	"triton/pkg/modelconfig/pbtxt"
 	"triton/repo"
@@ -21,16 +20,6 @@ type Fix struct {
 
 // Apply returns the corrected text of the configuration.
 func (f Fix) Apply(src []byte) ([]byte, error) { return f.apply(src) }
-
-// Rules returns the ids of the rules with findings that may have a correction.
-func Rules() []string {
-	var ids []string
-	for id := range corrections {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
-}
 
 // Of returns the correction of a finding in the text of the configuration of a model.
 func Of(model string, src []byte, f repo.Finding) (Fix, bool) {

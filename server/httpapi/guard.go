@@ -63,7 +63,7 @@ func (x *exchange) admit(r *route) bool {
 	x.admitted = &admission{session, call, entry}
 	x.countFor(session.Account())
 	state, quotas := entry.RateLimit()
-	AddRateLimit(x.Exchange, state, quotas)
+	addRateLimit(x.Exchange, state, quotas)
 	x.decoder.Regions = o.Regions
 	if action == policy.ActionInfer && !session.May(policy.ActionSharedMemory, "", "") {
 		x.decoder.Regions = noRegions

@@ -1,4 +1,4 @@
-// Package access is asked here about HTTP requests, for all frontends that have them.
+// What access decides about HTTP requests, for all frontends that have them.
 
 package httpapi
 
@@ -8,8 +8,8 @@ import (
 	"triton/server/http1"
 )
 
-// Caller returns what a request says about its caller.
-func Caller(x *http1.Exchange) access.Caller {
+// callerOf returns what a request says about its caller.
+func callerOf(x *http1.Exchange) access.Caller {
 	c := access.Caller{Protocol: "http", Authorization: x.Get("authorization"), Key: x.Get("x-api-key")}
 	if conn := x.Conn(); conn != nil {
 		c.Peer = access.PrincipalOf(conn)
@@ -32,7 +32,7 @@ func Admit(g *access.Guard, x *http1.Exchange, c *access.Call) (s access.Session
 		return s, e, true
 	}
 	c.Method, c.Bytes = x.Method+" "+x.Path, max(x.Length, 0)
-	s, refusal := g.Begin(x.Context, Caller(x), c)
+	s, refusal := g.Begin(x.Context, callerOf(x), c)
 	if refusal == nil {
 		e, refusal = s.Admit(x.Context, c)
 	}
@@ -50,7 +50,7 @@ func Check(g *access.Guard, x *http1.Exchange, c access.Call) bool {
 		return true
 	}
 	c.Method = x.Method + " " + x.Path
-	_, refusal := g.Begin(x.Context, Caller(x), &c)
+	_, refusal := g.Begin(x.Context, callerOf(x), &c)
 	if refusal != nil {
 		refuse(x, refusal)
 	}
@@ -62,13 +62,13 @@ func refuse(x *http1.Exchange, r *access.Refusal) {
 	if name, value := r.Header(); name != "" {
 		x.Extra = append(x.Extra, http1.Field{Name: name, Value: value})
 	}
-	AddRateLimit(x, r.RateLimit, r.RateLimitPolicy)
+	addRateLimit(x, r.RateLimit, r.RateLimitPolicy)
 	x.Status, x.ContentType = r.HTTP(), http1.JSON
 	x.Text = append(tritonjson.AppendString(append(x.Text[:0], `{"error":`...), r.Msg), '}')
 }
 
-// AddRateLimit adds the header fields RateLimit and RateLimit-Policy to a reply, unless they are empty.
-func AddRateLimit(x *http1.Exchange, state, quotas string) {
+// addRateLimit adds the header fields RateLimit and RateLimit-Policy to a reply, unless they are empty.
+func addRateLimit(x *http1.Exchange, state, quotas string) {
 	if quotas != "" {
 		x.Extra = append(x.Extra, http1.Field{Name: "RateLimit-Policy", Value: quotas}, http1.Field{Name: "RateLimit", Value: state})
 	}
