@@ -322,7 +322,7 @@ sbom-check: ## check the bills of materials in dist/ by the schemas of CycloneDX
 	[ -d build/sbom ] || { $(PYTHON) -m venv build/sbom && build/sbom/bin/pip install -q 'cyclonedx-python-lib[json-validation]==11.12.0' spdx-tools==0.8.5; }
 	build/sbom/bin/python deploy/sbom/check.py $(or $(DIST),dist)
 
-# The lanes of `make verify`, docs/testing.md tells what each costs and when it must run.
+# The lanes of `make verify`, CONTRIBUTING.md tells what each checks and when it must run.
 VERIFY = verify-systems verify-bill verify-race conformance isolation capi-cgocheck zoo chaos-short manifests
 .PHONY: verify $(filter verify-%,$(VERIFY))
 verify: ## what `make test` leaves out: other systems, the whole race detector, long lanes; VERIFY="verify-race zoo" for some
