@@ -1,6 +1,6 @@
-// Package bench starts the servers that an analysis measures and puts load on them: child processes, containers,
-// or none if there is a server already; perf_analyzer, or what the caller has for it. While the load runs it
-// watches devices, processes and the server's own metrics.
+// Package bench starts the servers that an analysis measures, puts load on them, and watches devices, processes and
+// the server's own metrics meanwhile. A server is a child process, a container, or one that runs already; the load
+// generator is perf_analyzer or one that the caller supplies.
 package bench
 
 import (

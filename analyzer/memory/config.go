@@ -1,7 +1,8 @@
 // Package memory recommends how to serve a model on a machine: how many instances, which
 // max_batch_size, and whether to batch requests. It starts servers with a copy of the model's
 // configuration, puts load on them and reads their memory. The server and the load generator are
-// dependencies. The user's repository is only read.
+// dependencies. The user's repository is only read. PackOne and PackSeveral predict what other
+// devices hold, without a run.
 package memory
 
 import (

@@ -76,12 +76,12 @@ type (
 		Class      string            `json:"class,omitempty"`
 		Error      string            `json:"error,omitempty"`
 	}
-	// batch is the peak at a batch size.
+	// documentBatch is the peak at a batch size.
 	documentBatch struct {
 		Batch int               `json:"batch"`
 		Peak  footprint.Reading `json:"peak"`
 	}
-	// point is one setting.
+	// documentPoint is one setting.
 	documentPoint struct {
 		Instances   int               `json:"instances"`
 		Batch       int               `json:"batch"`
@@ -94,7 +94,7 @@ type (
 		Recommended bool              `json:"recommended,omitempty"`
 		Error       string            `json:"error,omitempty"`
 	}
-	// latency is in milliseconds.
+	// documentLatency is in milliseconds.
 	documentLatency struct {
 		Avg float64 `json:"avg"`
 		P50 float64 `json:"p50"`
@@ -122,7 +122,7 @@ type (
 		Instances *int            `json:"k_mem,omitempty"` // absent if memory does not limit
 		Shortfall uint64          `json:"shortfall,omitempty"`
 	}
-	// answer is how many instances to serve.
+	// documentAnswer is how many instances to serve.
 	documentAnswer struct {
 		Instances    int      `json:"k"`
 		Status       string   `json:"status"`
@@ -133,7 +133,7 @@ type (
 		Gain         float64  `json:"gain_of_one_more,omitempty"`
 		Doubts       []string `json:"doubts,omitempty"`
 	}
-	// recommendation is the configuration to serve.
+	// documentRecommendation is the configuration to serve.
 	documentRecommendation struct {
 		Instances       int    `json:"instances"`
 		MaxBatch        int    `json:"max_batch"`

@@ -1,5 +1,5 @@
-// Packing computes how many instances of measured models devices hold: of one model on devices of other sizes and
-// on MIG instances, and of several models together. It predicts; nothing is run.
+// How many instances of measured models other devices hold is predicted here: of one model on devices of other sizes
+// and on MIG instances, and of several models together. Nothing is run.
 
 package memory
 
@@ -21,7 +21,8 @@ type PackedModel struct {
 	Throughput map[int]float64
 }
 
-// otherDevice kind of GPU has another context and other code: an instance is taken to cost 5 % more.
+// otherDevice is the factor for another kind of GPU, which has another context and other code: an instance
+// is taken to cost 5 % more.
 const otherDevice = 1.05
 
 // mostPacked bounds the counts.

@@ -293,7 +293,7 @@ func TestInterrupt(t *testing.T) {
 	assert.Equal(t, "interrupted", r.Models[0].Reason)
 }
 
-// TestCancel the context drops the running measurement.
+// TestCancel: cancelling the context drops the running measurement.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m")
@@ -333,7 +333,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, "the budget of 1ns is used up", r.Models[0].Reason)
 }
 
-// TestCompletion configurations are completed by the server before the search sees them.
+// TestCompletion: minimal configurations are completed by the server before the search sees them.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m")
@@ -391,7 +391,7 @@ func TestConfigName(t *testing.T) {
 	}
 }
 
-// TestEnsemble that another calls are loaded first, under their own names, and written to the repository
+// TestEnsemble: models that another one calls are loaded first, under their own names, and written to the repository
 // under both names.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
@@ -528,7 +528,7 @@ func TestRemote(t *testing.T) {
 	require.ErrorContains(t, err, "The remote Tritonserver needs to be launched in EXPLICIT mode")
 }
 
-// TestCAPI launch mode c_api the load generator loads the variants from the output repository; other servers
+// TestCAPI: in launch mode c_api the load generator loads the variants from the output repository; other servers
 // complete their configurations.
 func TestCAPI(t *testing.T) {
 	t.Parallel()
@@ -552,7 +552,7 @@ func TestCAPI(t *testing.T) {
 	assert.Equal(t, "m_config_0", c.GetName())
 }
 
-// TestLoadOptions's flags of the load generator come last. A search that asks for a precision gets windows that
+// TestLoadOptions: the user's flags of the load generator come last. A search that asks for a precision gets windows that
 // end with it.
 func TestLoadOptions(t *testing.T) {
 	t.Parallel()

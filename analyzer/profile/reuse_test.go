@@ -15,7 +15,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// TestFreshServers reads the memory of servers needs a server without traces of other variants.
+// TestFreshServers: a profile that reads the memory of servers needs a server without traces of other variants.
 func TestFreshServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "m")

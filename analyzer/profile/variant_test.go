@@ -61,7 +61,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "m_config_0", name(m, trial.Patch{"max_batch_size": int64(8)}), "the same configuration")
 	assert.Equal(t, "m_config_2", name(m, trial.Patch{"max_batch_size": 4}), "only a variant without changes is the default")
 
-	// VariantNames survive a checkpoint.
+	// The names survive a checkpoint.
 	text, err := json.MarshalIndent(n, "", "  ")
 	require.NoError(t, err)
 	n = nil
@@ -74,7 +74,8 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "m", modelOf("m"))
 }
 
-// TestNamesOfEnsembles with different variants are different, also if one of these is a default variant.
+// TestNamesOfEnsembles: ensembles with different variants have different names, also if one of these is a default
+// variant.
 func TestNamesOfEnsembles(t *testing.T) {
 	t.Parallel()
 	n := newVariantNames()

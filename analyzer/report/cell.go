@@ -1,5 +1,3 @@
-// The cells of tables.
-
 package report
 
 import (

@@ -1,5 +1,4 @@
-// The charts, made from measurements: metrics against one
-// another, and where the time of a request goes.
+// The charts show metrics against one another, and where the time of a request goes.
 
 package report
 

@@ -10,7 +10,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// fieldHeaders of the output fields that are no metrics.
+// fieldHeaders are the headers of the output fields that are no metrics.
 var fieldHeaders = map[string]string{
 	"model_name":            "Model",
 	"batch_size":            "Batch",

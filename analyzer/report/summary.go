@@ -13,7 +13,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// summaryOptions of a summary.
+// summaryOptions configure a summary.
 type summaryOptions struct {
 	Mode    string // settings.Online or settings.Offline
 	Configs int    // number of best variants

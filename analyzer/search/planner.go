@@ -15,7 +15,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// PlannerOptions of the search.
+// PlannerOptions configure the search.
 type PlannerOptions struct {
 	MaxTrials int     // 0: 40
 	MinGain   float64 // the relative gain that is worth a measurement; 0: 0.01

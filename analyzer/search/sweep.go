@@ -7,7 +7,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// SweepOptions of the sweep after another search.
+// SweepOptions configure the sweep after another search.
 type SweepOptions struct {
 	Disable bool
 	Steps   int // of the bisection

@@ -11,7 +11,7 @@ import (
 	"triton/analyzer/trial"
 )
 
-// TPEOptions of the search.
+// TPEOptions configure the search.
 type TPEOptions struct {
 	Seed uint64
 	// MinPercent and MaxPercent are shares of the space, MinTrials and MaxTrials numbers of

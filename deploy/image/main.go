@@ -1,7 +1,8 @@
 // Command image writes a container image as an OCI archive, without a daemon and without a
-// registry: image -output FILE [options] PLATFORM=FOLDER[,FOLDER]...
+// registry.
 //
-// image -unpack FOLDER FILE PLATFORM writes the file system of an image into a folder.
+//	image -output FILE [options] PLATFORM=FOLDER[,FOLDER]...
+//	image -unpack FOLDER FILE PLATFORM   writes the file system of an image into a folder
 //
 // Each folder becomes a layer. Two runs over the same content write the same bytes: entries are
 // sorted, they belong to root and have the time of -epoch.

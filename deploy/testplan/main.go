@@ -1,4 +1,4 @@
-// Command testplan prints which packages of this module a run of the tests should take:
+// Command testplan prints which packages of this module a run of the tests should take.
 //
 //	testplan race              those whose code starts goroutines or shares memory between them
 //	testplan rest              all others that have tests

@@ -13,8 +13,8 @@ import (
 	"triton/pkg/ui"
 )
 
-// WriteTable writes the metrics as genai-perf does, in its rows and columns; WriteCSV and WriteJSON write its files. Below the table
-// it says how tokens were counted.
+// WriteTable writes the metrics as genai-perf does, in its rows and columns, and below the table how
+// tokens were counted. WriteCSV and WriteJSON write its files.
 func WriteTable(w io.Writer, m *Metrics) error {
 	columns := []ui.Column{{Title: "Statistic", Align: ui.Right}}
 	for i, title := range []string{"avg", "min", "max", "p99", "p90", "p75"} {

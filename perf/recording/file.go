@@ -1,6 +1,7 @@
-// Package recording records the requests of a server's clients, and is the file of recorded requests: JSON lines, of which the first one describes
-// the file and each other one is a request with its arrival and its tensors. A file can be read
-// up to its last whole line, so that a recording that was killed is not lost. Messages and documents call it a trace.
+// Package recording records the requests of a server's clients, and reads and writes the file of recorded requests. The
+// file has JSON lines: the first one describes the file, each other one is a request with its arrival and its tensors.
+// It can be read up to its last whole line, so that a recording that was killed is not lost. Messages and documents call
+// it a trace.
 package recording
 
 import (
@@ -135,7 +136,7 @@ func (w *Writer) Write(r *Request) error { return w.e.Encode(r) }
 // Flush passes on what is buffered.
 func (w *Writer) Flush() error { return w.w.Flush() }
 
-// Is reports whether a file that begins with these bytes is a trace.
+// Is reports whether a file that begins with these bytes is a recording.
 func Is(start []byte) bool {
 	return bytes.HasPrefix(start, []byte(`{"format":"`+Format+`"`))
 }

@@ -92,7 +92,7 @@ func (r *Recorder) fail(err error) {
 	}
 }
 
-// Failed is closed when the trace cannot be written.
+// Failed is closed when the recording cannot be written.
 func (r *Recorder) Failed() <-chan struct{} { return r.failed }
 
 // now returns the time since the start.
@@ -128,7 +128,7 @@ func (r *Recorder) add(arrival time.Duration, m *kserve.Request) {
 	r.mu.counts.Recorded++
 }
 
-// refuse counts a request that is not in the trace.
+// refuse counts a request that is not in the recording.
 func (r *Recorder) refuse(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// file is a trace in memory that can fail.
+// file is a recording in memory that can fail.
 type file struct {
 	mu   sync.Mutex
 	b    bytes.Buffer

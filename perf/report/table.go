@@ -27,7 +27,7 @@ type column struct {
 
 // WriteTable writes one row for each level, in the order measured, by batch size. The last
 // column has the reason why a level does not count. color is for terminals: percentiles of too few
-// requests are grey.
+// requests are gray.
 func WriteTable(w io.Writer, r *perf.Report, color bool) error {
 	d := document(r, color)
 	if len(d.Rows) == 0 {

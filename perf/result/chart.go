@@ -109,7 +109,7 @@ func loadText(m Mode, l *Level) string {
 
 func sixDigits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// note says why a level does not count, or what limited it.
+// noteOf says why a level does not count, or what limited it.
 func noteOf(l *Level) string {
 	var notes []string
 	if l.Problem != "" {

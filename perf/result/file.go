@@ -1,7 +1,7 @@
-// Package result is the JSON file of a measurement. It keeps everything that a report or a comparison needs: the settings,
-// and for each level its figures, their course over time and the distribution of latencies. Read also reads the exports of
-// perf_analyzer. Compare compares two measurements; WritePage shows several as one HTML page with charts and tables, and
-// WriteChart as a chart of text for terminals.
+// Package result reads and writes the JSON file of a measurement, compares two and shows several. The file has
+// everything that a report or a comparison needs: the settings, and for each level its figures, their course over time
+// and the distribution of latencies. Read also reads the exports of perf_analyzer. Compare compares two measurements;
+// WritePage shows several as one HTML page with charts and tables, and WriteChart as a chart of text for terminals.
 package result
 
 import "time"

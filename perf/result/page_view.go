@@ -133,7 +133,7 @@ func executed(batches []BatchSize, u unit) []executedView {
 
 func fixed(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
-// words joins the texts that are not empty.
+// joinWords joins the texts that are not empty.
 func joinWords(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), " ")
 }

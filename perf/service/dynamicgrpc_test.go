@@ -24,7 +24,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// start serves one method with streams in both directions.
+// startDynamicGRPC serves one method with streams in both directions.
 func startDynamicGRPC(t *testing.T, answer grpc.StreamHandler) perf.Target {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func startDynamicGRPC(t *testing.T, answer grpc.StreamHandler) perf.Target {
 	return target
 }
 
-// request holds messages of the type BytesValue.
+// dynamicGRPCRequest holds messages of the type BytesValue.
 func dynamicGRPCRequest(contents ...[]byte) *kserve.Request {
 	var b []byte
 	for _, c := range contents {

@@ -28,7 +28,7 @@ type OpenAIOptions struct {
 	Endpoint string // path below the address, such as v1/chat/completions
 }
 
-// target sends payloads to one endpoint.
+// openAI sends payloads to one endpoint.
 type openAI struct {
 	*lane.Post
 	endpoint string

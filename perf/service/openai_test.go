@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start serves answer and returns a target for it.
+// startOpenAI serves answer and returns a target for it.
 func startOpenAI(t *testing.T, endpoint string, answer http.HandlerFunc) perf.Target {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -46,7 +46,7 @@ func openAIRequest(payload string) *kserve.Request {
 	return req
 }
 
-// do sends a request and keeps the response in x.
+// doOpenAI sends a request and keeps the response in x.
 func doOpenAI(t *testing.T, target perf.Target, conn lane.Conn, payload string, x *lane.Exchange) error {
 	t.Helper()
 	p, err := target.Prepare(openAIRequest(payload))

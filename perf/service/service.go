@@ -1,4 +1,4 @@
-// Package service has the targets of servers without the KServe protocol: those of OpenAI's API, TensorFlow Serving,
+// Package service provides the targets for servers without the KServe protocol: OpenAI's API, TensorFlow Serving,
 // TorchServe, and any method of gRPC.
 package service
 

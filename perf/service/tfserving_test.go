@@ -130,7 +130,7 @@ func parse(t *testing.T, name, text string) *dynamicpb.Message {
 	return m
 }
 
-// server is TensorFlow Serving without a model: it decodes every message with the schema.
+// tfServer is TensorFlow Serving without a model: it decodes every message with the schema.
 type tfServer struct {
 	address    string
 	signatures *dynamicpb.Message // SignatureDefMap

@@ -18,7 +18,7 @@ import (
 	"triton/pkg/tensor"
 )
 
-// input is perf_analyzer's name of the input, the path of a file.
+// torchServeInput is perf_analyzer's name of the input, the path of a file.
 const torchServeInput = "TORCHSERVE_INPUT"
 
 type torchServe struct{ *lane.Post }

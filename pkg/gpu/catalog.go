@@ -74,7 +74,7 @@ type AssumedDevice struct {
 	Total, Reserved uint64
 	// Profile is the kind of MIG instance; its name is empty for a whole GPU.
 	Profile Profile
-	// KnownProfiles are what a whole GPU can be divided into.
+	// Profiles are what a whole GPU can be divided into.
 	Profiles []Profile
 }
 

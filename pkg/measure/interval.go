@@ -2,13 +2,13 @@ package measure
 
 import "math"
 
-// The 95 % confidence intervals of values that depend on each other use the method of batch means: the measurement is divided into
-// batches of equal time, whose figures are nearly independent although consecutive latencies are
-// not. 10 to 30 batches are enough (B. Schmeiser, Batch size effects in the analysis of
-// simulation output, Operations Research 30, 1982). Batches that still depend on each other are
-// joined, and what dependence is left widens the interval by (1+r)/(1-r), r being the correlation
-// of adjacent batches (A. Tafazzoli, J. Wilson, Skart: a skewness- and autoregression-adjusted
-// batch-means procedure, IIE Transactions 43, 2011).
+// The 95 % confidence intervals of values that depend on each other use the method of batch means:
+// the measurement is divided into batches of equal time, whose figures are nearly independent
+// although consecutive latencies are not. 10 to 30 batches are enough (B. Schmeiser, Batch size
+// effects in the analysis of simulation output, Operations Research 30, 1982). Batches that still
+// depend on each other are joined, and what dependence is left widens the interval by (1+r)/(1-r),
+// r being the correlation of adjacent batches (A. Tafazzoli, J. Wilson, Skart: a skewness- and
+// autoregression-adjusted batch-means procedure, IIE Transactions 43, 2011).
 const (
 	mostBatches  = 30
 	leastBatches = 10

@@ -1,6 +1,6 @@
 // Package modelconfig reads and checks config.pbtxt, the configuration of one model: a
 // text-format parser that keeps the position of every field, Triton's defaults and
-// normalisation, its validation with its own message texts, the choice of backend and
+// normalization, its validation with its own message texts, the choice of backend and
 // of versions, and the text and JSON forms. It checks the files beside a model that a
 // configuration names, and runs the program's own repository agent. It reads no model
 // and loads none; pkg/onnxmodel completes a configuration from a model file.

@@ -6,7 +6,7 @@ type Rule struct {
 	Doc string // one line
 }
 
-// The rules that the functions Validate... and RunAgents report.
+// The rules that RunAgents and the functions whose names begin with Validate report.
 const (
 	ruleName              = "TRN101"
 	ruleBackend           = "TRN103"

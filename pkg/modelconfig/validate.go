@@ -9,7 +9,7 @@ import (
 )
 
 // Validate checks everything except inputs, outputs and instance groups, on a
-// normalised configuration. The findings are in the order of Triton's checks, so the
+// normalized configuration. The findings are in the order of Triton's checks, so the
 // first one is what Triton reports.
 func (c *Config) Validate() []Finding {
 	v := validator{Config: c}

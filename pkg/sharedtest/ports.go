@@ -1,5 +1,5 @@
-// Package sharedtest has what tests of all rooms share: free ports for servers, a buffer for logs, a terminal, and golden
-// files, which the flag -update rewrites. It is for tests only.
+// Package sharedtest provides what the tests of many packages share: free ports for servers, a buffer for logs, a
+// terminal, and golden files, which the flag -update rewrites. It is for tests only.
 package sharedtest
 
 import (

@@ -1,7 +1,7 @@
 // Package tensor holds the element types, shapes and memory of tensors: data types,
 // overflow-checked shape arithmetic, reference-counted buffers, the segments of a
-// tensor's data, and the pool of large buffers. It knows nothing of requests, models or
-// protocols.
+// tensor's data, the pool of large buffers, and the order of names in Triton's hash
+// tables. It knows nothing of requests, models or protocols.
 package tensor
 
 // DataType is the element type of a tensor. The numbers are those of the

@@ -1,4 +1,4 @@
-// Package trafficrules is the document of traffic rules: which version or model answers the requests
+// Package trafficrules defines the document of traffic rules: which version or model answers the requests
 // for a name. Servers read it from the parameter traffic_rules of a configuration and from the
 // control API. The package reads and checks documents; server/traffic applies them.
 package trafficrules

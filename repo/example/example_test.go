@@ -98,7 +98,7 @@ func TestResNet50Size(t *testing.T) {
 	dir := write(t, example.Options{Models: []string{"resnet50"}})
 	m, err := onnxmodel.ReadFile(filepath.Join(dir, "resnet50", "1", "model.onnx"))
 	require.NoError(t, err)
-	// 53 normalisations keep a running mean and variance beside the 25,557,032
+	// 53 normalizations keep a running mean and variance beside the 25,557,032
 	// trained parameters.
 	require.Equal(t, int64(25_557_032+2*26_560), m.Parameters)
 	require.Equal(t, []int64{-1, 3, 224, 224}, m.Inputs[0].Dims)

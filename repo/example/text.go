@@ -63,7 +63,7 @@ func (g *graph) maskBias(mask string) string {
 	return g.op("Mul", in(absent, g.number("masked", -10000)))
 }
 
-// embedding returns the sum of token and position embeddings, normalised.
+// embedding returns the sum of token and position embeddings, normalized.
 func (g *graph) embedding() string {
 	ids := g.op("Mod", in("input_ids", g.integer("vocabulary", textVocabulary)))
 	tokens := g.op("Gather", in(g.uniformWeight("embeddings.word_embeddings.weight", 1, textVocabulary, textHidden), ids))

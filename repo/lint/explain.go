@@ -56,7 +56,7 @@ func suggestion(all []repo.Rule, id string) string {
 	return ""
 }
 
-// read parses the page of a rule: lines "key: text" and the files of the examples.
+// readPage parses the page of a rule: lines "key: text" and the files of the examples.
 func readPage(r repo.Rule) (Page, error) {
 	text, err := pages.ReadFile("pages/" + r.ID + ".txtar")
 	if err != nil {

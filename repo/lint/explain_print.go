@@ -47,7 +47,7 @@ func (p Page) examples() []example {
 	return list
 }
 
-// caption says what a file of an example shows. ONNX files are given by their inputs and outputs.
+// exampleCaption says what a file of an example shows. ONNX files are given by their inputs and outputs.
 func exampleCaption(f ExampleFile) string {
 	if path.Ext(f.Name) == ".onnx" && isGraph(f.Text) {
 		return f.Name + ", a graph with"
@@ -62,7 +62,7 @@ func isGraph(text string) bool {
 // plainText returns a text without the marks of code in Markdown.
 func plainText(text string) string { return strings.ReplaceAll(text, "`", "") }
 
-// wrap breaks a text into lines of at most a number of columns.
+// wrapText breaks a text into lines of at most a number of columns.
 func wrapText(text string, columns int) string {
 	var b strings.Builder
 	column := 0

@@ -49,7 +49,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// options returns the settings of a page for the bad and the good example.
+// exampleOptions returns the settings of a page for the bad and the good example.
 func exampleOptions(t *testing.T, p lint.Page) (bad, good lint.Options) {
 	t.Helper()
 	good.DefaultMaxBatch = 4
@@ -106,7 +106,7 @@ func checkExample(t *testing.T, files []lint.ExampleFile, o lint.Options) []repo
 	return found
 }
 
-// graph makes an ONNX file of lines such as "input X FLOAT batch 16", or takes one of
+// exampleGraph makes an ONNX file of lines such as "input X FLOAT batch 16", or takes one of
 // pkg/onnxmodel's for "file NAME". Other text is kept as it is.
 func exampleGraph(t *testing.T, text string) []byte {
 	t.Helper()

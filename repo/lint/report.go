@@ -27,7 +27,7 @@ type Report struct {
 	Source func(file string) ([]byte, error)
 }
 
-// tool is the name of the program in reports.
+// toolName is the name of the program in reports.
 const toolName = "triton repo lint"
 
 // ReportFormats returns the formats of WriteReport.
@@ -102,7 +102,7 @@ var (
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// github prints workflow commands, which GitHub shows beside the lines.
+// writeGitHub prints workflow commands, which GitHub shows beside the lines.
 func writeGitHub(w io.Writer, r Report) {
 	commands := [...]string{repo.Note: "notice", repo.Warning: "warning", repo.Error: "error"}
 	for _, f := range r.Findings {

@@ -45,7 +45,7 @@ type (
 // noTime is the duration of a test that is not measured.
 const noTime = "0"
 
-// junit prints the findings as failed tests. Without findings there is one test that passed, since
+// writeJUnit prints the findings as failed tests. Without findings there is one test that passed, since
 // some servers take a report without tests for a run that broke.
 func writeJUnit(w io.Writer, r Report) error {
 	all := junitSuites{Name: toolName, Tests: len(r.Findings), Failures: len(r.Findings)}

@@ -13,7 +13,7 @@ import (
 	"triton/repo/lint"
 )
 
-// at returns a finding at the first place of a text in the configuration.
+// findingAt returns a finding at the first place of a text in the configuration.
 func findingAt(rule, config, place string) repo.Finding {
 	before, _, ok := strings.Cut(config, place)
 	if !ok {

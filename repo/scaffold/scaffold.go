@@ -1,7 +1,7 @@
 // Package scaffold makes a model directory for a model file (ONNX, TorchScript, OpenVINO's IR,
-// XGBoost, LightGBM, model.py) or a TensorFlow SavedModel, and an ensemble of models: the version directory with the model, and the
-// config.pbtxt that a server would complete by itself, written out for editing. It replaces
-// nothing unless Options.Force is set. It runs no framework.
+// XGBoost, LightGBM, model.py), for a TensorFlow SavedModel, or for an ensemble of models: the version
+// directory with the model, and the config.pbtxt that a server would complete by itself, written out for
+// editing. It replaces nothing unless Options.Force is set. It runs no framework.
 package scaffold
 
 import (

@@ -19,7 +19,7 @@ import (
 type Spec struct {
 	Name    string
 	Version int64
-	// Config is normalised and validated. Only AutoComplete may change it.
+	// Config is normalized and validated. Only AutoComplete may change it.
 	Config *inferencepb.ModelConfig
 	// Dir is the version directory, File the model file in it that the
 	// configuration names (its name and existence are not checked yet).

@@ -1,9 +1,9 @@
 package backend
 
 // A MetricMirror is told of all that happens in a Metrics, in order, so that another process can show the
-// same metrics. It is called with the registry's lock held, and calls none of its functions.
+// same metrics. It is called with the lock of the Metrics held, and calls none of its functions.
 type MetricMirror interface {
-	// MetricFamily and Metric begin a family and a metric, under numbers that are not used again.
+	// Family and Metric begin a family and a metric, under numbers that are not used again.
 	Family(number uint32, name, help string, kind MetricKind)
 	Metric(number, family uint32, labels []MetricLabel, bounds []float64)
 	Change(number uint32, c MetricChange, v float64)
@@ -20,7 +20,7 @@ const (
 	MetricObserve
 )
 
-// SetMirror lets a mirror follow a registry that is still empty.
+// SetMirror lets a mirror follow the metrics. It must be called before the first one is made.
 func (r *Metrics) SetMirror(m MetricMirror) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"triton/server/infer"
 )
 
-// A stored response is the form of a response in caches outside of this process's own memory: in
-// Redis, and in cache libraries. It is, in little-endian order:
+// storedMagic begins a stored response: the form of a response in caches outside of this process's
+// own memory, in Redis and in cache libraries. It is, in little-endian order:
 //
 //	magic "TRC1", which includes the version of the format
 //	uint32 n, n parameters: name, uint8 kind, uint64 or text

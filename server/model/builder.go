@@ -1,6 +1,6 @@
 // Package model is one loaded version of a model: the configuration that its backend has
-// completed, the backend's model, and the runner chain of requests. A Builder makes versions;
-// package repository decides what is loaded and when a version is replaced.
+// completed, the backend's model, the checks of requests, and their runner chain. A Builder
+// makes versions; package repository decides what is loaded and when a version is replaced.
 package model
 
 import (

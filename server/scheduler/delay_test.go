@@ -108,7 +108,7 @@ func TestLoadChanges(t *testing.T) {
 	require.Greater(t, got.delays[len(got.delays)-1], 5*time.Millisecond, "the delay is back")
 }
 
-// TestSlowerEngine: batches take four times as long from some moment on, as on a
+// TestSlowerBackend: batches take four times as long from some moment on, as on a
 // device that others use too, and later no more.
 func TestSlowerBackend(t *testing.T) {
 	t.Parallel()

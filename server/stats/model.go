@@ -1,6 +1,7 @@
-// Package stats counts the work of model versions: requests, batches, their durations,
-// failures and the reasons why batches were closed. Requests only update atomics; readers
-// take a snapshot. Snapshot has the names of the protocol, Collector those of Prometheus.
+// Package stats counts the work of model versions (requests, batches, their durations, failures
+// and why batches were closed) and the time that the phases of loads take. Requests only update
+// atomics; readers take a snapshot. Snapshot has the names of the protocol, Collector those of
+// Prometheus.
 package stats
 
 import (

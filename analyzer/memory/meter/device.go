@@ -1,7 +1,6 @@
-// How much GPU memory a server has on each device: the driver offers several
-// figures, and none of them is always there: the peak that accounting recorded, the memory of the
-// server's processes, and what the whole device has more than before. Those that can be read are
-// compared, and the largest counts.
+// How much GPU memory a server has on each device is read here. The driver offers several figures, none of which is
+// always there: the peak that accounting recorded, the memory of the server's processes, and the rise of the whole
+// device since before. Those that can be read are compared, and the largest counts.
 
 package meter
 

@@ -1,5 +1,4 @@
 // The charts of analysis reports, drawn as SVG, as images and on pages of PDF files.
-// perf has charts of its own.
 
 package page
 

@@ -13,8 +13,8 @@ import (
 	"triton/repo"
 )
 
-// Completion suggests arguments of a flag that begin with prefix to a shell, which asks with cobra's commands __complete. It
-// prints no errors: where nothing is known, nothing is suggested.
+// Completion suggests arguments of a flag that begin with prefix to a shell, which asks with cobra's command
+// __complete. It prints no errors: where nothing is known, nothing is suggested.
 type Completion func(cmd *cobra.Command, prefix string) []string
 
 // Complete registers functions for flags of a command. A flag that has none takes a file.

@@ -28,7 +28,7 @@ func usageError(p process.Process, err error) error {
 	return &process.ExitError{Code: failed}
 }
 
-// result prints how the measurement ended, in perf_analyzer's words, and returns the exit
+// exitResult prints how the measurement ended, in perf_analyzer's words, and returns the exit
 // code.
 //
 // Of several reasons the first one decides: no request was completed, the run failed, a condition

@@ -111,7 +111,7 @@ func prepareOffline(ctx context.Context, interrupt <-chan struct{}, c *client.Cl
 	return r, err
 }
 
-// conclude prints how the run ended and returns the exit code.
+// concludeOffline prints how the run ended and returns the exit code.
 func concludeOffline(p process.Process, o *offlineOptions, res *offline.Result, err error) error {
 	rate := float64(res.Rows-res.Resumed) / max(res.Elapsed.Seconds(), 1e-9)
 	earlier := ""

@@ -11,7 +11,7 @@ import (
 	"triton/pkg/ui"
 )
 
-// progress shows a run on standard error: two rows on a terminal, a line now and then elsewhere.
+// offlineProgress shows a run on standard error: two rows on a terminal, a line now and then elsewhere.
 // Any goroutine may print.
 type offlineProgress struct {
 	process process.Process

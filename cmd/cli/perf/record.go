@@ -127,7 +127,7 @@ func runRecord(ctx context.Context, p process.Process, o recordOptions) (err err
 // drainTime is how long requests in flight may take after the first signal.
 const drainTime = 30 * time.Second
 
-// serve serves until a signal, the end of ctx or an error.
+// serveProxy serves until a signal, the end of ctx or an error.
 func serveProxy(ctx context.Context, p process.Process, r *recording.Recorder, listener net.Listener, x *proxy) error {
 	stopped := make(chan struct{})
 	draining, quit := context.WithCancel(ctx)
@@ -228,7 +228,7 @@ func grpcProxy(r *recording.Recorder, address string, secure credentials.Transpo
 	}, nil
 }
 
-// tell says what the trace has, and what it does not.
+// tellRecorded says what the recording has, and what it does not.
 func tellRecorded(p process.Process, c recording.Counts, file string) {
 	fmt.Fprintf(p.Stdout, "Recorded %s in %s.\n", ui.Plural(int(c.Recorded), "request"), file)
 	if c.Failed > 0 {

@@ -15,7 +15,7 @@ type comparedModel struct {
 	Versions []int64 // nil: they are not known
 }
 
-// compareModels returns the changes from the models of one repository to those of another. compareModels are
+// compareModels returns the changes from the models of one repository to those of another. Models are
 // compared by their names, except for a single model on both sides.
 func compareModels(from, to []comparedModel) []configChange {
 	if len(from) == 1 && len(to) == 1 {

@@ -151,7 +151,7 @@ func diffsCommand(p process.Process) *cobra.Command {
 	}.command(p)
 }
 
-// change edits the rules of a model. It fails if another writer changes them meanwhile.
+// changeRules edits the rules of a model. It fails if another writer changes them meanwhile.
 func changeRules(ctx context.Context, c *client.Client, model string, edit func(*trafficrules.Rules)) (*trafficrules.Status, error) {
 	rules, generation := &trafficrules.Rules{}, uint64(0)
 	st, err := c.Traffic(ctx, model, false)

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var trafficDocument = filepath.Join("..", "..", "..", "docs", "traffic.md")
 
-// start starts a server with the models of the document.
+// startTraffic starts a server with the models of the document.
 func startTraffic(t *testing.T) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()

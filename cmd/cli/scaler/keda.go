@@ -16,7 +16,7 @@ import (
 	"triton/cmd/cli/scaler/externalscalerpb"
 )
 
-// reader configure a scaler.
+// reader reads the metrics of all replicas for a scaler.
 type reader struct {
 	// Replicas returns the addresses of the metrics pages of the replicas that exist now.
 	Replicas func(ctx context.Context) ([]string, error)

@@ -89,7 +89,6 @@ func delay(to *time.Duration) func(string) error {
 	}
 }
 
-// addBudget adds a memory budget. The device of a second one must be another.
 // setRequestMemory reads an amount of memory of the machine.
 func (o *options) setRequestMemory(v string) error {
 	b, err := server.ParseBudget(v)
@@ -100,6 +99,7 @@ func (o *options) setRequestMemory(v string) error {
 	return nil
 }
 
+// addBudget adds a memory budget. The device of a second one must be another.
 func (o *options) addBudget(v string) error {
 	b, err := server.ParseBudget(v)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command schemas writes the JSON schemas by which kubeconform checks manifests:
-// schemas -output FOLDER SWAGGER [CRD]...
+// Command schemas writes the JSON schemas by which kubeconform checks manifests.
+//
+//	schemas -output FOLDER SWAGGER [CRD]...
 //
 // SWAGGER is Kubernetes' api/openapi-spec/swagger.json. CRDs are files with
 // CustomResourceDefinitions, as YAML. The schema of a kind is FOLDER/<group>/<kind>_<version>.json,

@@ -93,7 +93,7 @@ func translateAccelerator(a *Accelerator, allowed ...string) (Provider, []Accele
 	return p, faults
 }
 
-// kind describes one accelerator.
+// accelerator describes one accelerator.
 type accelerator struct {
 	title, provider, short string
 	fixed                  map[string]string // options that are set when no parameter sets them
@@ -102,7 +102,7 @@ type accelerator struct {
 	lenient                bool // Triton reads no parameters: wrong ones are left out
 }
 
-// parameter says how a parameter becomes an option. It adds the option to set.
+// acceleratorParameter says how a parameter becomes an option. It adds the option to set.
 type acceleratorParameter func(key, value string, set map[string]string) error
 
 // parameter translates one parameter. An empty value sets nothing.

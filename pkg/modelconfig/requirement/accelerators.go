@@ -92,7 +92,7 @@ var coreML = map[string]acceleratorParameter{
 	"ModelCacheDirectory":                textOption,
 }
 
-// named stores the value as another option.
+// namedOption stores the value as another option.
 func namedOption(option string, p acceleratorParameter) acceleratorParameter {
 	return func(_, value string, set map[string]string) error { return p(option, value, set) }
 }
@@ -118,7 +118,7 @@ func sizeOption(key, value string, set map[string]string) error {
 	return err
 }
 
-// boolean stores 1 or 0, which every version of the providers reads. Triton's backend passes the
+// booleanOption stores 1 or 0, which every version of the providers reads. Triton's backend passes the
 // text through, and the providers refuse some that it accepts, such as "on".
 func booleanOption(key, value string, set map[string]string) error {
 	on, err := ParseBool(value)
@@ -132,7 +132,7 @@ func booleanOption(key, value string, set map[string]string) error {
 	return nil
 }
 
-// word stores true or false.
+// wordOption stores true or false.
 func wordOption(key, value string, set map[string]string) error {
 	on, err := ParseBool(value)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package tensortest has a region of shared memory, and simulates a lack of memory, as an error file system simulates a
-// full disk. It is for tests only.
+// Package tensortest provides a pool that refuses memory when a test wants it, and a region of shared memory. It is for
+// tests only.
 package tensortest
 
 import (

@@ -1,4 +1,4 @@
-// Package policy decides what principals may do, and how much: it names the actions that calls are,
+// Package policy decides what principals may do, and how much: it names the actions of calls,
 // reads a file of rules, answers whether one of them grants an action on a model and which limit
 // concerns a request, and counts what callers use of their quotas. What no rule grants is denied. It
 // knows nothing of protocols.

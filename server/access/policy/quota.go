@@ -58,7 +58,7 @@ type Refusal struct {
 
 // take admits a request, unless it has to wait. It reports false if the table no longer has the account.
 //
-// A request costs one of requests, and is admitted if that much is there. How many rows and bytes it
+// A request costs one of the limit's requests, and is admitted if that much is there. How many rows and bytes it
 // has is often known only later. It is admitted as long as any are left, and may use more: what
 // the caller owes then keeps it out until it is paid back. So no request is too large for a quota.
 func (a *account) take(now time.Duration, bytes int64) (Refusal, bool) {

@@ -20,7 +20,7 @@ import (
 	"triton/pkg/status"
 )
 
-// openVINOFunctions of the C API, in the order of the table of the C layer.
+// openVINOFunctions are the functions of the C API, in the order of the table of the C layer.
 var openVINOFunctions = []string{
 	"ov_get_last_err_msg", "ov_get_error_info", "ov_get_openvino_version", "ov_version_free",
 	"ov_core_create", "ov_core_get_property", "ov_core_add_extension", "ov_core_read_model", "ov_core_compile_model",

@@ -18,7 +18,7 @@ import (
 	"triton/pkg/status"
 )
 
-// treesFunctions of the C APIs, in the order of the tables of the C layer.
+// treesFunctions are the functions of the C APIs, in the order of the tables of the C layer.
 var treesFunctions = [...][]string{
 	xgboost: {
 		"XGBGetLastError", "XGBoosterCreate", "XGBoosterFree", "XGBoosterLoadModel", "XGBoosterSetParam", "XGBoosterSaveJsonConfig",

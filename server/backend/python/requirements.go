@@ -75,7 +75,7 @@ func overEnvironment(base environment, dir string) environment {
 	return environment{Interpreter: filepath.Join(dir, "bin", "python"), Env: activated(env, dir)}
 }
 
-// installRequirements makes a virtual environment and runs pip in it. environmentOptions of pip, such as that
+// installRequirements makes a virtual environment and runs pip in it. Options of pip, such as that
 // of an index, come from its own environment variables and files.
 func installRequirements(ctx context.Context, requirements string, base environment, a interpreterInfo, dir string, lock *os.File) error {
 	beside := filepath.Dir(requirements)
@@ -110,7 +110,7 @@ func runInterpreter(ctx context.Context, e environment, dir string, args ...stri
 	return interpreterOutput(ctx, e, args, interpreterCommand(ctx, e, dir, args...))
 }
 
-// runInterpreterGuarded is run for an interpreter that writes files and starts other processes. All of
+// runInterpreterGuarded is runInterpreter for an interpreter that writes files and starts other processes. All of
 // them end with the context and with this process, however it ends. They hold the lock.
 func runInterpreterGuarded(ctx context.Context, e environment, dir string, lock *os.File, args ...string) ([]byte, error) {
 	cmd := interpreterCommand(ctx, e, dir, append([]string{"-c", installGuard}, args...)...)

@@ -1,8 +1,5 @@
 //go:build !cgo || !linux
 
-// Package capitest compiles C code into a library and calls it in the process of a test, whose
-// functions of the C API it uses. It also reads the description of the API (server/capi/api.txt) and
-// writes its headers. It is for tests and go generate only.
 package capitest
 
 import "testing"

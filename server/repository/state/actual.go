@@ -10,7 +10,7 @@ import (
 	"triton/server/store"
 )
 
-// ActualOptions configure a Actual.
+// ActualOptions configure an Actual.
 type ActualOptions struct {
 	// Namespacing lets models in different paths have the same name.
 	Namespacing bool

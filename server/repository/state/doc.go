@@ -1,6 +1,7 @@
-// Package state says what is to be loaded and what is: the desired state has the models to serve, what
-// requested each and the content to load; the actual state has the models and versions that exist, in
-// snapshots that requests read without a lock; a plan has the actions that lead from one to the other.
+// Package state holds what a server should load, what it has loaded, and the plan between them. The desired
+// state has the models to serve, what requested each and the content to load. The actual state has the models
+// and versions that exist, in snapshots that requests read without a lock. A plan has the actions that lead
+// from one to the other.
 // It loads and reads nothing: package repository carries the actions out.
 //
 // What a repository knows of a model, and for how long:

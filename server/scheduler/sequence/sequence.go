@@ -1,7 +1,7 @@
 // Package sequence is the sequence batcher, the scheduler of models that keep state
 // between requests: it keeps the requests of one sequence on one instance and in order,
-// and adds the control inputs and the implicit states. A strategy decides which sequences share a batch: direct,
-// where each sequence has a row of its own, or oldest, where those that waited longest go
+// and adds the control inputs and the implicit states. A strategy decides which sequences
+// share a batch: direct, where each sequence has a row of its own, or oldest, where those that waited longest go
 // first.
 package sequence
 

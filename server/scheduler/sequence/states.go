@@ -20,7 +20,8 @@ type States struct {
 }
 
 // AddTo adds the current values to a request that is about to run, as extras with the names,
-// types and shapes of the states' inputs, and lets the request update the states. An update does not change the extras of earlier requests.
+// types and shapes of the states' inputs, and lets the request update the states. An update does not
+// change the extras of earlier requests.
 func (s *States) AddTo(r *infer.Request) {
 	s.add(r)
 	r.Membership.States = s

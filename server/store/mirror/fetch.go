@@ -117,7 +117,7 @@ func wanted(rel, version string) bool {
 	return !nested || top == version || !store.IsVersion(top)
 }
 
-// Get returns the content of an object from the cache, which downloads it if it does not have it.
+// get returns the content of an object from the cache, which downloads it if it does not have it.
 func (m *Mirror) get(ctx context.Context, o remote.Object, a *activity) (*Blob, error) {
 	w := want(m.source, o)
 	hit := true

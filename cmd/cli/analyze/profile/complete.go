@@ -9,7 +9,7 @@ import (
 )
 
 // Complete tells shells what the arguments of the flags are. Folders and files name the flags that
-// take them; others has the flags with functions of their own. optionFlags with fixed values need no entry.
+// take them; others has the flags with functions of their own. Flags with fixed values need no entry.
 func (f *optionFlags) Complete(folders, files []string, others map[string]flags.Completion) {
 	f.cmd.ValidArgsFunction = cobra.NoFileCompletions
 	functions := map[string]flags.Completion{}

@@ -1,6 +1,6 @@
-// Package profile is `triton analyze profile`, which has models measured under the configurations of a search, and
-// `triton analyze report`, which has detailed reports written about variants that were measured: the command line
-// of NVIDIA's Model Analyzer, also for a program that is called model-analyzer.
+// Package profile is `triton analyze profile`, which searches the best configurations of models, and `triton analyze
+// report`, which writes detailed reports: the command line of NVIDIA's Model Analyzer, also for a program that is
+// called model-analyzer.
 package profile
 
 import (

@@ -214,7 +214,7 @@ func TestCostCurve(t *testing.T) {
 	assert.Nil(t, planned.Predict)
 }
 
-// TestModeOfSubject search has the mode of its models.
+// TestModeOfSubject: each search has the mode of its models.
 func TestModeOfSubject(t *testing.T) {
 	t.Parallel()
 	o := settings.NewProfile()
