@@ -110,6 +110,7 @@ func (fl *flight) finish(resp *infer.Response, how outcome) {
 		f.promoting.Add(done.Len())
 	}
 	f.mu.Unlock()
+	var alone []*infer.Request
 	for r := done.Pop(); r != nil; r = done.Pop() {
 		switch how { // not submitted here: the leader's goroutine may be in the middle of its own batch
 		case computed:
@@ -117,8 +118,15 @@ func (fl *flight) finish(resp *infer.Response, how outcome) {
 		case cancelled:
 			go fl.promote(r)
 		default:
-			go f.runAlone(r)
+			alone = append(alone, r)
 		}
+	}
+	if len(alone) > 0 {
+		go func() { // one after the other, so that they keep their order
+			for _, r := range alone {
+				f.runAlone(r)
+			}
+		}()
 	}
 }
 
