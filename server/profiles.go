@@ -35,8 +35,13 @@ func (f *metricsFrontend) profile(x *http1.Exchange) {
 		return
 	}
 	query, err := url.ParseQuery(x.Query)
-	seconds, _ := strconv.ParseFloat(query.Get("seconds"), 64) // what is no number is the handler's default
-	if err != nil || seconds > maxProfileSeconds {
+	if err != nil {
+		x.Status, x.ContentType = http.StatusBadRequest, http1.TextPlain
+		x.Text = append(x.Text[:0], err.Error()+"\n"...)
+		return
+	}
+	// What is no number is the handler's default.
+	if seconds, _ := strconv.ParseFloat(query.Get("seconds"), 64); seconds > maxProfileSeconds {
 		x.Status, x.ContentType = http.StatusBadRequest, http1.TextPlain
 		x.Text = append(x.Text[:0], "seconds must be at most "+strconv.Itoa(maxProfileSeconds)+"\n"...)
 		return

@@ -35,6 +35,10 @@ func TestProfiles(t *testing.T) {
 		code, text := get(t, c, at+path)
 		require.Equal(t, want, code, path+text)
 	}
+	_, text := get(t, c, at+"/heap?%zz")
+	require.Contains(t, text, `invalid URL escape "%zz"`)
+	_, text = get(t, c, at+"/trace?seconds=61")
+	require.Contains(t, text, "at most 60")
 	code, text := get(t, c, at+"ile")
 	require.Equal(t, http.StatusOK, code)
 	require.Empty(t, text, "another path")
