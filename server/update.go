@@ -91,7 +91,7 @@ func failureText(err error) string {
 
 // poll keeps the models as the repositories are until ctx ends.
 func (s *Server) poll(ctx context.Context, every time.Duration) {
-	s.models.Keep(ctx, every, func(err error) {
+	s.models.KeepPolling(ctx, every, func(err error) {
 		s.opts.Log.Error(fmt.Sprintf("failed to poll model repository: %s", consoleError{status.From(err)}))
 	})
 }

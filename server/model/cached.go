@@ -11,7 +11,7 @@ import (
 const singleFlight = "response_cache_single_flight"
 
 // cached puts the response cache in front of a version's runner, if the server has one and
-// the configuration enables it. The backend has read the model's files.
+// the configuration enables it.
 func (b *Builder) cached(v *LoadedVersion, next infer.Runner) (infer.Runner, error) {
 	if b.opts.Cache == nil || !v.config.GetResponseCache().GetEnable() {
 		return next, nil

@@ -58,6 +58,7 @@ func (b *Builder) buildChain(ctx context.Context, v *LoadedVersion, m backend.Mo
 	if err := v.group.Start(ctx); err != nil {
 		return err
 	}
+	// After Start: the fingerprint of the cache needs the files as the backend has read them.
 	if v.runner, err = b.cached(v, v.runner); err != nil {
 		return errors.Join(err, v.group.Drain(ctx))
 	}

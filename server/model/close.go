@@ -22,11 +22,12 @@ func (v *LoadedVersion) FinishSequences() <-chan struct{} {
 // then be called again.
 func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err error) {
 	v.Retire()
-	last := v.retire(v)
+	last := v.running.closing(v)
 	select {
 	case <-v.drained:
 	case <-ctx.Done():
 	}
+	// In both cases what serves is closed as far as possible: closeRunning asks again.
 	if v.closed.Load() {
 		return true, nil
 	}
@@ -61,10 +62,10 @@ func (b *Builder) closeRunning(ctx context.Context, v *LoadedVersion, last bool)
 			return false, fail(context.Cause(ctx))
 		}
 		err = v.resizing.abandon()
-		v.leave(v) // last: the backend's model outlives its instances
+		v.running.leave(v) // last: the backend's model outlives its instances
 		return true, err
 	}
-	for _, user := range v.versions() {
+	for _, user := range v.running.versions() {
 		if err = user.resizing.abandon(); err != nil {
 			b.opts.Log.Error("closing added instances", "model", v.label, "version", v.number, "error", err)
 		}

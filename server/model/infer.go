@@ -9,7 +9,7 @@ import (
 
 // Infer checks and runs a request.
 func (v *LoadedVersion) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	if err := v.admit(r, false); err != nil {
+	if err := v.checkSafely(r, false); err != nil {
 		r.Release()
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (v *LoadedVersion) Submit(r *infer.Request) error { return v.submit(r, fals
 
 // Infer checks and runs the request of a step.
 func (s Step) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	if err := s.admit(r, true); err != nil {
+	if err := s.checkSafely(r, true); err != nil {
 		r.Release()
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (s Step) Infer(ctx context.Context, r *infer.Request) (*infer.Response, err
 func (s Step) Submit(r *infer.Request) error { return s.submit(r, true) }
 
 func (v *LoadedVersion) submit(r *infer.Request, step bool) error {
-	err := v.admit(r, step)
+	err := v.checkSafely(r, step)
 	if err == nil {
 		err = v.runner.Submit(r)
 	}
@@ -42,9 +42,9 @@ func (v *LoadedVersion) submit(r *infer.Request, step bool) error {
 	return err
 }
 
-// admit returns an error for a request that cannot run. If it panics it releases the core's
-// reference to the request. Requests of steps are admitted during a drain too.
-func (v *LoadedVersion) admit(r *infer.Request, step bool) error {
+// checkSafely returns an error for a request that cannot run. If the check panics, checkSafely releases the
+// core's reference to the request. Requests of steps run during a drain too.
+func (v *LoadedVersion) checkSafely(r *infer.Request, step bool) error {
 	returned := false
 	defer func() {
 		if !returned {

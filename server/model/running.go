@@ -22,13 +22,11 @@ import (
 type running struct {
 	// runner runs the requests that passed the checks. It ends in group, unless the version
 	// is an ensemble: then group is nil.
-	runner  infer.Runner
-	group   *instance.Group
-	backend backend.Backend // that loaded the model
-	// observer observes the batches; nil: nothing does. estimate is what admission control
-	// has learned from them; nil without admission control.
-	observer scheduler.Observer
-	estimate *finishEstimate
+	runner   infer.Runner
+	group    *instance.Group
+	backend  backend.Backend    // that loaded the model
+	observer scheduler.Observer // of the batches; may be nil
+	estimate *finishEstimate    // what admission control has learned from them; nil without admission control
 	queue    aheadCounter
 	gate     *scheduler.RateGate // nil without a rate limiter
 	samples  *warmUpPlan         // requests that new instances run first; nil: none
@@ -55,9 +53,9 @@ func (r *running) share(v *LoadedVersion) {
 	r.users[v] = false
 }
 
-// retire records that a version is being closed, once or again. It reports whether all versions that use r
+// closing records that a version is being closed, once or again. It reports whether all versions that use r
 // are: then each of them closes r.
-func (r *running) retire(v *LoadedVersion) (last bool) {
+func (r *running) closing(v *LoadedVersion) (last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, uses := r.users[v]; !uses {

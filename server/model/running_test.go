@@ -23,7 +23,7 @@ func TestLastUser(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(r *running, v *LoadedVersion){
 		"once":             func(*running, *LoadedVersion) {},
-		"again afterwards": func(r *running, v *LoadedVersion) { require.False(t, r.retire(v)) },
+		"again afterwards": func(r *running, v *LoadedVersion) { require.False(t, r.closing(v)) },
 		"at the same time": func(r *running, v *LoadedVersion) { r.leave(v) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -31,12 +31,12 @@ func TestLastUser(t *testing.T) {
 			before, after := &LoadedVersion{}, &LoadedVersion{}
 			r := newRunning(before)
 			r.share(after)
-			require.False(t, r.retire(before), "the other one serves")
-			require.False(t, r.retire(before), "it may be called again")
+			require.False(t, r.closing(before), "the other one serves")
+			require.False(t, r.closing(before), "it may be called again")
 			r.leave(before)
 			again(r, before)
-			require.True(t, r.retire(after))
-			require.True(t, r.retire(after), "it may be called again")
+			require.True(t, r.closing(after))
+			require.True(t, r.closing(after), "it may be called again")
 		})
 	}
 }
@@ -47,10 +47,10 @@ func TestLastUserOfSeveral(t *testing.T) {
 	before, after := &LoadedVersion{}, &LoadedVersion{}
 	r := newRunning(before)
 	r.share(after)
-	require.False(t, r.retire(before))
-	require.True(t, r.retire(after), "the other one is being closed too")
+	require.False(t, r.closing(before))
+	require.True(t, r.closing(after), "the other one is being closed too")
 	r.leave(before)
-	require.True(t, r.retire(after))
+	require.True(t, r.closing(after))
 }
 
 // TestAddedInstancesCloseBeforeTheModel: a load has failed whose instances are still being closed when the
@@ -89,9 +89,9 @@ func TestAddedInstancesCloseBeforeTheModel(t *testing.T) {
 	require.NoError(t, err)
 
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = b.closeRunning(t.Context(), added, added.retire(added)) })
+	all.Go(func() { _, _ = b.closeRunning(t.Context(), added, added.closing(added)) })
 	<-begun
-	all.Go(func() { _, _ = b.closeRunning(t.Context(), serves, serves.retire(serves)) })
+	all.Go(func() { _, _ = b.closeRunning(t.Context(), serves, serves.closing(serves)) })
 	select {
 	case <-over: // too early
 	case <-time.After(20 * time.Millisecond):

@@ -41,24 +41,30 @@ type LoadedVersion struct {
 	// loadSeconds is how long the load took.
 	loadSeconds float64
 	times       stats.LoadTimes // of the load
-	// retiredAt is when the version was taken out of service, in Unix nanoseconds.
-	retiredAt atomic.Int64
 	// callsModels reports whether the backend's model calls other models. Versions that share the
 	// backend's model share it too.
 	callsModels *atomic.Bool
-	// replaced reports whether another version uses its instances from now on.
-	replaced atomic.Bool
+	stepChanged atomic.Bool // a step of the ensemble has used another version than the composing one
 
-	// refs counts requests plus one for the repository; at zero the version
-	// can be closed.
-	refs           atomic.Int64
-	drained        chan struct{}
-	retired        atomic.Bool            // the repository has released its reference
+	// The life of a version, in the order of the events:
+	//
+	//	event                                 sets                  then references are taken by
+	//	load                                  refs = 1              all
+	//	drain of the server                   idle, stopped         all; requests but those of models are refused
+	//	another version takes its instances   replaced              all
+	//	Retire                                retired, retiredAt    those who know the version
+	//	RetireIdle finds refs = 1             retired, refs = 0     none
+	//	the last reference is released        drained               none
+	//	Close                                 closed                none
+	refs           atomic.Int64           // of requests, plus one of the repository
+	replaced       atomic.Bool            // another version uses its instances from now on
 	stopped        atomic.Bool            // the server drains: only requests of other models are accepted
-	idle           atomic.Pointer[func()] // set before stopped; called when no request holds the version
+	idle           atomic.Pointer[func()] // called when no request holds the version
 	callsAfterStop atomic.Uint64          // number of references that models took since stopped was set
+	retired        atomic.Bool            // the repository has released its reference
+	retiredAt      atomic.Int64           // in Unix nanoseconds
+	drained        chan struct{}          // closed when refs is zero
 	closed         atomic.Bool
-	stepChanged    atomic.Bool // a step of the ensemble has used another version than the composing one
 }
 
 var (

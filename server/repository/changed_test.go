@@ -38,7 +38,7 @@ func TestOnlyChangedVersionsAreLoaded(t *testing.T) {
 		})
 	})
 	require.NoError(t, err)
-	loaded := func() (all []*model.LoadedVersion) { return r.actual.Snapshot().Models()[0].Ready() }
+	loaded := func() (all []*model.LoadedVersion) { return r.actual.Snapshot().Models()[0].ReadyVersions() }
 	poll := func(want ...string) []*model.LoadedVersion {
 		t.Helper()
 		loads = nil

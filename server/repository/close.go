@@ -14,7 +14,7 @@ func (r *Repository) openVersions() []*model.LoadedVersion {
 	defer r.mu.Unlock()
 	var all []*model.LoadedVersion
 	for _, m := range r.actual.Snapshot().Models() {
-		all = append(all, m.Ready()...)
+		all = append(all, m.ReadyVersions()...)
 	}
 	for v := range r.retiring {
 		all = append(all, v)
@@ -52,7 +52,7 @@ func (r *Repository) retire(id store.ID, v *model.LoadedVersion) <-chan struct{}
 
 // closeVersion closes a version once its requests have ended.
 func (r *Repository) closeVersion(ctx context.Context, v *model.LoadedVersion) error {
-	v.From().Agents.Retire(v)
+	v.From().Agents.Retire(v) // for a version that serves until the drain; retire has done it for the others
 	closed, err := r.builder.Close(ctx, v)
 	if !closed {
 		return err

@@ -31,18 +31,18 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 	})
 }
 
-// loadFor loads what a view shows of a model for a requester. An ID without a namespace stands for all
+// loadFor loads what a restriction leaves of a model for a requester. An ID without a namespace stands for all
 // models of the name.
-func (r *Repository) loadFor(ctx context.Context, by state.Requester, id store.ID, o infer.LoadOptions, see view) error {
+func (r *Repository) loadFor(ctx context.Context, by state.Requester, id store.ID, o infer.LoadOptions, restrict restriction) error {
 	defer lendPlace(ctx)()
-	op, life := r.begin(ctx)
+	op, life := r.newOperation(ctx)
 	wait, stop := r.waitContext(ctx)
 	defer stop()
 	w := r.locks.watch()
 	defer r.locks.unwatch(w)
 	l := r.look(wait)
 	defer l.Release()
-	find := func() related { return r.relatedToLoad(wait, l, id.Name, o.Config, see) }
+	find := func() related { return r.relatedToLoad(wait, l, id.Name, o.Config, restrict) }
 	names, free, err := r.reserve(wait, op, id.Name, w, find, func() { r.relist(wait, l) })
 	switch {
 	case err != nil && r.life.Err() != nil:
@@ -51,9 +51,9 @@ func (r *Repository) loadFor(ctx context.Context, by state.Requester, id store.I
 		return err
 	}
 	defer free()
-	life, done := r.loads.begin(life, id.Name)
+	life, done := r.clientLoads.begin(life, id.Name)
 	defer done()
-	return r.loadNamed(life, l, id, o, edit{by: by, kept: names.kept, view: see})
+	return r.loadNamed(life, l, id, o, edit{by: by, kept: names.kept, restrict: restrict})
 }
 
 // waitContext returns the context for the wait before an operation. It ends with ctx and
@@ -81,8 +81,8 @@ func (r *Repository) Unload(ctx context.Context, name string, dependents bool) e
 // unload unloads a model. An ID without a namespace stands for all models of the name.
 func (r *Repository) unload(ctx context.Context, id store.ID, dependents bool) error {
 	defer lendPlace(ctx)()
-	op, life := r.begin(ctx)
-	r.loads.cancel(op, id.Name, errUnloaded)
+	op, life := r.newOperation(ctx)
+	r.clientLoads.cancel(op, id.Name, errUnloaded)
 	find := func() related { return r.relatedToUnload(id.Name, dependents) }
 	_, free, err := r.reserve(ctx, op, id.Name, nil, find, func() {})
 	if err != nil {

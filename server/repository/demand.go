@@ -121,7 +121,7 @@ func (r *Repository) startOf(ctx context.Context, l *layout.Listing, requested [
 
 // loadNow loads a model that the operator wants, when there is memory.
 func (r *Repository) loadNow(ctx context.Context, id store.ID, o infer.LoadOptions) error {
-	return r.admitLoad(ctx, id, o, func() error { return r.loadFor(ctx, state.ByStart, id, o, completeView) })
+	return r.admitLoad(ctx, id, o, func() error { return r.loadFor(ctx, state.ByStart, id, o, restrictToComplete) })
 }
 
 // admitLoad runs the load of a client or of the start when there is memory for it.

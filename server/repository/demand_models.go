@@ -145,7 +145,7 @@ func (d *demandModels) Load(ctx context.Context, key string) error {
 	r := d.r
 	id := r.idOf(key)
 	return r.runTask(ctx, func(ctx context.Context) error {
-		return r.loadFor(ctx, state.ByDemand, id, infer.LoadOptions{Config: r.overrides.get(id)}, completeView)
+		return r.loadFor(ctx, state.ByDemand, id, infer.LoadOptions{Config: r.overrides.get(id)}, restrictToComplete)
 	})
 }
 
@@ -157,7 +157,7 @@ func (d *demandModels) Unload(key string) (pending func() bool, unloaded bool) {
 		return nil, false
 	}
 	defer r.tasks.done()
-	op, life := r.begin(r.life)
+	op, life := r.newOperation(r.life)
 	id := r.idOf(key)
 	names := r.connected(id.Name)
 	if len(names) > 1 {
@@ -174,7 +174,7 @@ func (d *demandModels) Unload(key string) (pending func() bool, unloaded bool) {
 	now := r.actual.Snapshot()
 	var versions []*model.LoadedVersion
 	for _, id := range ids {
-		versions = append(versions, now.Model(id).Ready()...)
+		versions = append(versions, now.Model(id).ReadyVersions()...)
 	}
 	for _, v := range versions {
 		r.memory.learn(v) // with what its requests have added
@@ -215,7 +215,7 @@ func (d *demandModels) Loaded() []ondemand.Model {
 	now := r.actual.Snapshot()
 	var all []ondemand.Model
 	for _, m := range now.Models() {
-		if ready := m.Ready(); len(ready) > 0 {
+		if ready := m.ReadyVersions(); len(ready) > 0 {
 			all = append(all, r.loadedModel(m, ready))
 		}
 	}
@@ -258,7 +258,7 @@ func (r *Repository) loadedModel(m *state.Model, ready []*model.LoadedVersion) o
 // Hold takes references to the versions of a model and its steps.
 func (d *demandModels) Hold(key string) (release func()) {
 	var held []infer.Callee
-	for _, v := range d.r.actual.Snapshot().Model(d.r.idOf(key)).Ready() {
+	for _, v := range d.r.actual.Snapshot().Model(d.r.idOf(key)).ReadyVersions() {
 		if c, ok := v.AcquireCallee(); ok {
 			held = append(held, c)
 		}

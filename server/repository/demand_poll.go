@@ -11,9 +11,9 @@ import (
 	"triton/server/store"
 )
 
-// completeView is the view of a first load: the versions with a file that is not complete are left
-// out if there are others.
-func completeView(f *state.Finding) { f.Stamp = state.CompleteVersions(f.Stamp) }
+// restrictToComplete is the restriction of a first load: the versions with a file that is not complete are
+// left out if there are others.
+func restrictToComplete(f *state.Finding) { f.Stamp = state.CompleteVersions(f.Stamp) }
 
 // onDemand loads the loaded models again whose files have changed and stand still, and unloads
 // the removed ones. Each model is an operation of its own, because requests load and unload others
@@ -27,12 +27,12 @@ func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.
 			}
 		})
 	}
-	see := r.pollView(retry, waits)
+	restrict := r.pollRestriction(retry, waits)
 	for _, id := range slices.SortedFunc(maps.Keys(r.known()), store.Compare) {
-		if r.changed(ctx, l, id, see) {
+		if r.changed(ctx, l, id, restrict) {
 			p.update(id, func() {
 				o := infer.LoadOptions{Config: r.overrideOf(id)}
-				_ = r.loadFor(p.ctx, state.ByDemand, id, o, r.reloadView(id)) // the log has the error
+				_ = r.loadFor(p.ctx, state.ByDemand, id, o, r.reloadRestriction(id)) // the log has the error
 			})
 		}
 		if ctx.Err() != nil {
@@ -48,10 +48,10 @@ func (p *poll) update(id store.ID, do func()) {
 	r := p.r
 	if _, busy := r.updating.LoadOrStore(id, true); busy {
 		delete(r.tried, id)
-		r.missed.Store(true)
+		r.leftBehind.Store(true)
 		return
 	}
-	started := p.begin(func() {
+	started := p.spawn(func() {
 		defer r.demand.Changed()
 		defer r.updating.Delete(id)
 		do()
@@ -63,29 +63,29 @@ func (p *poll) update(id store.ID, do func()) {
 
 // changed reports whether a poll is to load a loaded model again. The next request loads a model
 // that is not loaded.
-func (r *Repository) changed(ctx context.Context, l *layout.Listing, id store.ID, see view) bool {
+func (r *Repository) changed(ctx context.Context, l *layout.Listing, id store.ID, restrict restriction) bool {
 	f := state.Finding{ID: id}
 	if !r.examine(ctx, l, &f) || f.Last == nil || r.actual.Snapshot().Model(id).Newest() == nil {
 		return false
 	}
-	see(&f)
+	restrict(&f)
 	return f.Need().Load()
 }
 
-// reloadView returns the view of a poll that loads a model again. The model may have been unloaded
+// reloadRestriction is that of a poll that loads a model again. The model may have been unloaded
 // to make room since: then it stays unloaded. The models of its steps that are not loaded are loaded
 // as for a request.
-func (r *Repository) reloadView(id store.ID) view {
+func (r *Repository) reloadRestriction(id store.ID) restriction {
 	return func(f *state.Finding) {
 		switch serves := r.actual.Snapshot().Model(f.ID).Newest() != nil; {
 		case serves:
 			r.polling.Lock()
 			defer r.polling.Unlock()
-			r.settledView(map[store.ID]*state.SettleWait{})(f)
+			r.settledRestriction(map[store.ID]*state.SettleWait{})(f)
 		case f.ID == id:
 			f.Unloaded = true
 		default:
-			completeView(f)
+			restrictToComplete(f)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (r *Repository) beginLoad(c *layout.Content) []*job {
 // ready returns the ready versions of a model for a plan.
 func (r *Repository) ready(id store.ID) []state.ReadyVersion {
 	var all []state.ReadyVersion
-	for _, v := range r.actual.Snapshot().Model(id).Ready() {
+	for _, v := range r.actual.Snapshot().Model(id).ReadyVersions() {
 		from := v.From()
 		all = append(all, state.ReadyVersion{
 			Number: v.Number(), Origin: from.Origin, Config: from.Config, Stamp: from.Stamp, Broken: v.Broken(),

@@ -20,10 +20,10 @@ const (
 	minPollGap = 100 * time.Millisecond
 )
 
-// Keep polls until ctx ends: in each interval, soon after a change in a local folder, and when what a
-// poll waited for stands still. It does not wait for the loads of a poll. What failed to load, and did not change, is loaded again by the polls of
-// the interval only. report is called with the error of a poll.
-func (r *Repository) Keep(ctx context.Context, every time.Duration, report func(error)) {
+// KeepPolling polls until ctx ends: in each interval, soon after a change in a local folder, and when what a
+// poll waited for stands still. It does not wait for the loads of a poll. What failed to load, and did not
+// change, is loaded again by the polls of the interval only. report is called with the error of a poll.
+func (r *Repository) KeepPolling(ctx context.Context, every time.Duration, report func(error)) {
 	folders := func() []string { return nil }
 	if s, ok := r.reader.Store.(interface{ Roots() []string }); ok {
 		folders = s.Roots
@@ -43,7 +43,7 @@ func (r *Repository) Keep(ctx context.Context, every time.Duration, report func(
 		case <-w.Changed():
 			soon.set(latest(time.Now().Add(pollDelay), last.Add(max(r.settling.Time/2, minPollGap))))
 			continue
-		case <-r.again:
+		case <-r.loadEnded:
 			soon.set(last.Add(pollDelay))
 			continue
 		case <-soon.timer.C:

@@ -29,7 +29,7 @@ func (n *notices) Follow([]string)          { n.followed.Add(1) }
 func (n *notices) Changed() <-chan struct{} { return n.changed }
 func (*notices) Close()                     {}
 
-// keep starts Keep, and ends it at the end of the test.
+// keep starts KeepPolling, and ends it at the end of the test.
 func keep(t *testing.T, r *Repository, every time.Duration) *notices {
 	n := &notices{changed: make(chan struct{})}
 	r.newWatcher = func() watcher { return n }
@@ -37,7 +37,7 @@ func keep(t *testing.T, r *Repository, every time.Duration) *notices {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.Keep(ctx, every, func(err error) { t.Log(err) })
+		r.KeepPolling(ctx, every, func(err error) { t.Log(err) })
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -231,7 +231,7 @@ func (l *localModel) serves() string {
 }
 
 func (l *localModel) gone() bool {
-	return states(l.r) == "" && len(l.r.actual.Snapshot().Model(store.ID{Name: "m"}).Ready()) == 0
+	return states(l.r) == "" && len(l.r.actual.Snapshot().Model(store.ID{Name: "m"}).ReadyVersions()) == 0
 }
 
 const waitsForPart = "READY waiting until version 3 is complete: its name says that model.part is still being written"
@@ -300,7 +300,7 @@ func TestKeepNotices(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.r.Keep(ctx, time.Hour, func(err error) { t.Error(err) })
+		l.r.KeepPolling(ctx, time.Hour, func(err error) { t.Error(err) })
 	}()
 	defer func() {
 		cancel()

@@ -16,7 +16,7 @@ func (r *Repository) list(ctx context.Context) *layout.Listing {
 	return l
 }
 
-// look returns the view of the store for the load of one model. In explicit control it does not list a
+// look returns the listing for the load of one model. In explicit control it does not list a
 // store that finds single models, so that the cost of a load does not grow with the store.
 func (r *Repository) look(ctx context.Context) *layout.Listing {
 	if r.opts.Control != ControlExplicit {

@@ -260,7 +260,7 @@ type VersionMemory struct {
 func (r *Repository) Memory() []VersionMemory {
 	var all []VersionMemory
 	for _, m := range r.actual.Snapshot().Models() {
-		for _, v := range m.Ready() {
+		for _, v := range m.ReadyVersions() {
 			estimated, measured := r.memory.of(v)
 			for _, d := range devicesOf(estimated, measured) {
 				all = append(all, VersionMemory{m.ID, v.Version(), d, amount(estimated, d), amount(measured, d)})

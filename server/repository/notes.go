@@ -43,7 +43,7 @@ func (r *Repository) notes(id store.ID, m *state.Model) (all []string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ready, last := m.Ready(), r.outcomes[id]
+	ready, last := m.ReadyVersions(), r.outcomes[id]
 	switch refused := r.refused[id]; {
 	case refused != nil && len(ready) == 0:
 		all = append(all, "the last load was refused: "+reasonOf(refused))

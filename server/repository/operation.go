@@ -25,9 +25,9 @@ type (
 	placeKey     struct{}
 )
 
-// begin returns a new operation and the context for its work. The operation is nested in
+// newOperation returns a new operation and the context for its work. The operation is nested in
 // that of ctx, if ctx has one.
-func (r *Repository) begin(ctx context.Context) (*operation, context.Context) {
+func (r *Repository) newOperation(ctx context.Context) (*operation, context.Context) {
 	outer, _ := ctx.Value(operationKey{}).(*operation)
 	o := &operation{outer}
 	return o, context.WithValue(r.life, operationKey{}, o)
@@ -46,7 +46,7 @@ type place struct {
 
 // acquirePlace waits for a place and returns it with the context for the load.
 func (r *Repository) acquirePlace(ctx context.Context) (*place, context.Context) {
-	p := &place{free: r.loading}
+	p := &place{free: r.places}
 	select {
 	case p.free <- struct{}{}:
 		p.held = true

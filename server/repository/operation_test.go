@@ -76,7 +76,7 @@ func TestLoadsThatLoad(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ready, name)
 	}
-	require.Empty(t, c.loading)
+	require.Empty(t, c.places)
 	require.Empty(t, c.locks.waiting)
 	require.Empty(t, c.locks.busy)
 }
@@ -123,7 +123,7 @@ func TestLoadsOfTwoClientsThatWaitForEachOther(t *testing.T) {
 		require.ErrorContains(t, err, "waits for this call")
 		require.Equal(t, status.InvalidArg, status.CodeOf(err))
 	}
-	require.Empty(t, c.loading)
+	require.Empty(t, c.places)
 	require.Empty(t, c.locks.waiting)
 }
 

@@ -53,25 +53,25 @@ func (r *Repository) polls() bool {
 }
 
 func (r *Repository) poll(ctx context.Context, o pollOptions) error {
-	loads, err := r.beginPoll(ctx, o)
+	running, err := r.beginPoll(ctx, o)
 	if o.wait {
-		loads.Wait()
+		running.Wait()
 	}
 	return errors.Join(err, ctx.Err())
 }
 
-// beginPoll compares the store with the loaded models and begins the changes. It returns their ends.
-func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.WaitGroup, err error) {
+// beginPoll compares the store with the loaded models and starts the changes. running ends with them.
+func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (running *sync.WaitGroup, err error) {
 	r.polling.Lock()
 	defer r.polling.Unlock()
-	loads = &sync.WaitGroup{}
+	running = &sync.WaitGroup{}
 	l := r.list(ctx)
 	defer l.Release()
 	if l.Err != nil {
-		return loads, l.Err
+		return running, l.Err
 	}
 	waits := map[store.ID]*state.SettleWait{}
-	p := poll{r: r, loads: loads, ctx: ctx}
+	p := poll{r: r, running: running, ctx: ctx}
 	if !o.wait {
 		p.ctx = r.life
 	}
@@ -82,17 +82,18 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (loads *sync.
 	if r.demand != nil {
 		err = p.onDemand(ctx, l, removed, o.retry, waits)
 	} else {
-		p.changes(r.survey(ctx, l, edit{by: state.ByPoll, added: allFindings(l), view: r.pollView(o.retry, waits)}), removed)
+		p.startGroups(r.survey(ctx, l, edit{by: state.ByPoll, added: allFindings(l), restrict: r.pollRestriction(o.retry, waits)}), removed)
 	}
 	r.mu.Lock()
 	r.waits = waits
 	r.mu.Unlock()
-	return loads, err
+	return running, err
 }
 
-// pollView returns the view of a poll: what stands still and, without retry, was not tried before.
-func (r *Repository) pollView(retry bool, waits map[store.ID]*state.SettleWait) view {
-	settle := r.settledView(waits)
+// pollRestriction is that of a poll: what stands still and, without retry, was not tried before. It also
+// records in tried and waits what it saw.
+func (r *Repository) pollRestriction(retry bool, waits map[store.ID]*state.SettleWait) restriction {
+	settle := r.settledRestriction(waits)
 	return func(f *state.Finding) {
 		if settle(f); f.Unsettled {
 			return
@@ -103,11 +104,11 @@ func (r *Repository) pollView(retry bool, waits map[store.ID]*state.SettleWait) 
 	}
 }
 
-// settledView returns the view of what stands still. It records what waits. A poll uses it.
-func (r *Repository) settledView(waits map[store.ID]*state.SettleWait) view {
+// settledRestriction leaves what stands still. It records in waits what does not. The caller holds r.polling.
+func (r *Repository) settledRestriction(waits map[store.ID]*state.SettleWait) restriction {
 	return func(f *state.Finding) {
 		var w *state.SettleWait
-		f.Stamp, w, f.Unsettled = r.settling.View(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
+		f.Stamp, w, f.Unsettled = r.settling.Settled(f.ID, time.Now(), f.Stamp, loadedStamp(f.Last))
 		if w != nil {
 			r.logWait(f.ID, w)
 			waits[f.ID] = w
@@ -172,14 +173,14 @@ func (r *Repository) nextPoll() (at time.Time) {
 	return at
 }
 
-// startView returns the view of the start: in poll control, versions with files that are not complete
-// are left for a poll if the model has others.
-func (r *Repository) startView() view {
+// startRestriction is that of the start: in poll control, versions with files that are not complete are left for
+// a poll if the model has others.
+func (r *Repository) startRestriction() restriction {
 	if r.opts.Control != ControlPoll {
 		return nil
 	}
 	return func(f *state.Finding) {
-		completeView(f)
+		restrictToComplete(f)
 		r.polling.Lock()
 		defer r.polling.Unlock()
 		r.tried[f.ID] = f.Stamp

@@ -16,13 +16,13 @@ import (
 // connect is an operation of its own, which holds their names. So a load that takes long, or hangs,
 // keeps the later polls from these models only.
 type poll struct {
-	r     *Repository
-	ctx   context.Context // of the loads
-	loads *sync.WaitGroup
+	r       *Repository
+	ctx     context.Context // of the loads
+	running *sync.WaitGroup
 }
 
-// changes begins the changes that follow from what a poll has found.
-func (p *poll) changes(found []state.Finding, removed []store.ID) {
+// startGroups starts the changes that follow from what a poll has found, a goroutine for each group.
+func (p *poll) startGroups(found []state.Finding, removed []store.ID) {
 	r := p.r
 	var same []state.Finding
 	g := groups{of: map[string]*group{}}
@@ -44,10 +44,11 @@ func (p *poll) changes(found []state.Finding, removed []store.ID) {
 		at := g.joined([]string{id.Name}, r.connected)
 		at.removed = append(at.removed, id)
 	}
+	// These are not loaded: only who wants them, and that they can be read, is recorded. r.mu suffices for that.
 	r.carryOut(p.ctx, same, nil, false)
 	for _, name := range slices.Sorted(maps.Keys(g.of)) {
-		if at := g.of[name]; at.names[0] == name {
-			p.change(at)
+		if at := g.of[name]; at.names[0] == name { // once for each group
+			p.startGroup(at)
 		}
 	}
 }
@@ -70,7 +71,7 @@ func (g groups) joined(names []string, connected func(string) []string) *group {
 		if g.of[name] == into {
 			continue
 		}
-		if other := g.of[name]; other != nil { // with all that is connected
+		if other := g.of[name]; other != nil { // it has all that is connected with the name already
 			g.move(other, into)
 			continue
 		}
@@ -96,9 +97,9 @@ func (g groups) move(from, into *group) {
 	into.removed = append(into.removed, from.removed...)
 }
 
-// change carries out the changes of a group, unless another operation has one of its models, or has
+// startGroup carries out the changes of a group, unless another operation has one of its models, or has
 // connected others with them meanwhile: then a later poll does.
-func (p *poll) change(g *group) {
+func (p *poll) startGroup(g *group) {
 	r := p.r
 	free, ok := r.tryConnected(&operation{}, g.names)
 	if !ok {
@@ -106,7 +107,7 @@ func (p *poll) change(g *group) {
 			delete(r.tried, f.ID)
 			r.opts.Log.Debug(fmt.Sprintf("model '%s' was changed while it is being loaded; a later poll loads it", f.ID))
 		}
-		r.missed.Store(true)
+		r.leftBehind.Store(true)
 		return
 	}
 	end := func() {
@@ -122,7 +123,7 @@ func (p *poll) change(g *group) {
 			f.Content.Folder.Hold()
 		}
 	}
-	started := p.begin(func() {
+	started := p.spawn(func() {
 		defer end()
 		r.carryOut(p.ctx, g.found, g.removed, false)
 	})
@@ -131,19 +132,19 @@ func (p *poll) change(g *group) {
 	}
 }
 
-// begin runs a part of the poll on a goroutine of its own. It returns false when the repository drains.
-func (p *poll) begin(do func()) bool {
+// spawn runs a part of the poll on a goroutine of its own. It returns false when the repository drains.
+func (p *poll) spawn(do func()) bool {
 	r := p.r
 	if !r.tasks.begin() {
 		return false
 	}
-	p.loads.Go(func() {
+	p.running.Go(func() {
 		defer r.tasks.done()
 		p.contained(do)
-		if r.missed.Swap(false) {
+		if r.leftBehind.Swap(false) {
 			select {
-			case r.again <- struct{}{}:
-			default: // Keep is told already
+			case r.loadEnded <- struct{}{}:
+			default: // KeepPolling knows already
 			}
 		}
 	})

@@ -53,7 +53,7 @@ func (r *Repository) reasons(p *readiness.Policy, all []readiness.Version) []str
 // BeginDrain makes the server unready. Everything is still accepted.
 func (r *Repository) BeginDrain() {
 	r.phase.CompareAndSwap(ready, draining)
-	r.loads.cancelAll(errExiting)
+	r.clientLoads.cancelAll(errExiting)
 }
 
 // Readiness returns whether the server is ready, and why not.

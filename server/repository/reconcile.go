@@ -23,12 +23,13 @@ type edit struct {
 	// that only they need as steps are removed too.
 	removed    []store.ID
 	dependents bool
-	view       view            // nil: all
+	restrict   restriction     // nil: all may be loaded
 	kept       map[string]bool // the names of steps that are not loaded, even if they break meanwhile
 }
 
-// view leaves in the stamp of a finding what an operation may load, and says why it may load nothing.
-type view func(f *state.Finding)
+// restriction cuts the stamp of a finding down to what the operation may load, and may set Unsettled, Tried or
+// Unloaded. That of a poll also remembers what it saw.
+type restriction func(f *state.Finding)
 
 // result is the outcome of an operation for its models.
 type result struct {
@@ -43,7 +44,7 @@ func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) r
 }
 
 // carryOut edits the desired state by what an operation has found, and carries out the plan that follows
-// from it.
+// from it. The caller has locked the names of the models that are loaded or removed.
 func (r *Repository) carryOut(ctx context.Context, found []state.Finding, removed []store.ID, dependents bool) result {
 	for _, f := range found {
 		r.warnNoEffect(f.Content)
@@ -129,14 +130,14 @@ func (r *Repository) inspect(ctx context.Context, l *layout.Listing, f *state.Fi
 		return
 	}
 	f.Broken = f.Broken && !e.kept[f.ID.Name]
-	if e.view != nil {
-		e.view(f)
+	if e.restrict != nil {
+		e.restrict(f)
 	}
 	need := r.mustLoad(l, f)
 	if !need.Load() {
 		return
 	}
-	if e.view != nil {
+	if e.restrict != nil {
 		l.Restrict(f.ID, f.Stamp)
 	}
 	f.Content, f.Err = l.Content(ctx, l.Model(f.ID), need.Override)
@@ -201,7 +202,7 @@ func (r *Repository) perform(ctx context.Context, actions []state.Action) result
 			out.reported[a.ID] = cmp.Or(out.reported[a.ID], a.Err)
 			r.opts.Log.Error(a.Text, a.Details()...)
 			continue
-		case state.VerbWithdraw:
+		case state.VerbRemove:
 			r.removeModel(a.ID)
 		case state.VerbLoad:
 			done[a.ID] = make(chan struct{})

@@ -65,8 +65,8 @@ type related struct {
 // ensemble that is only loaded again is loaded as it was read before, so the store is not asked for its
 // steps; they are not needed either, because whoever changes one of them needs the ensemble's name too. So
 // a load of one of many ensembles over the same model needs its own name and that of the model. With an
-// override, the model's own steps are the steps of the override. With a view, every step may be loaded.
-func (r *Repository) relatedToLoad(ctx context.Context, l *layout.Listing, name string, override *string, see view) related {
+// override, the model's own steps are the steps of the override. With a restriction, every step may be loaded.
+func (r *Repository) relatedToLoad(ctx context.Context, l *layout.Listing, name string, override *string, restrict restriction) related {
 	members := reach([]string{name}, func(at string) []string {
 		o := override
 		if at != name {
@@ -76,7 +76,7 @@ func (r *Repository) relatedToLoad(ctx context.Context, l *layout.Listing, name 
 	}, relatedLock)
 	changed, kept := members[:1:1], map[string]bool{}
 	for _, step := range members[1:] {
-		if see != nil || r.anyNeeds(ctx, l, step) {
+		if restrict != nil || r.anyNeeds(ctx, l, step) {
 			changed = append(changed, step)
 		} else {
 			kept[step] = true

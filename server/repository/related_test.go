@@ -159,15 +159,15 @@ func TestAPollThatWasOvertaken(t *testing.T) {
 	found := r.survey(t.Context(), l, edit{added: []state.Finding{{ID: named("a"), Again: true}}})
 	loads := func() int { return strings.Count(out.messages(), "successfully loaded 'e'") }
 	change := func(names ...string) {
-		p := poll{r: r, ctx: t.Context(), loads: &sync.WaitGroup{}}
-		p.change(&group{names: names, found: found})
-		p.loads.Wait()
+		p := poll{r: r, ctx: t.Context(), running: &sync.WaitGroup{}}
+		p.startGroup(&group{names: names, found: found})
+		p.running.Wait()
 	}
 	before := loads()
 	change("a")
 	require.Equal(t, before, loads())
-	require.True(t, r.missed.Load(), "a later poll is told")
+	require.True(t, r.leftBehind.Load(), "a later poll is told")
 	change("a", "e") // nothing was left locked
 	require.Equal(t, before+1, loads())
-	require.False(t, r.missed.Load())
+	require.False(t, r.leftBehind.Load())
 }

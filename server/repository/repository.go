@@ -108,30 +108,26 @@ type Repository struct {
 	opts  Options
 	phase atomic.Int32
 	// failure is why the start failed, in the phase failed.
-	failure atomic.Pointer[error]
-	actual  *state.Actual
-	// policy decides about readiness, progress is what loads.
-	policy   atomic.Pointer[readiness.Policy]
-	progress progress
+	failure  atomic.Pointer[error]
+	actual   *state.Actual
+	policy   atomic.Pointer[readiness.Policy] // decides about readiness
+	progress progress                         // what loads
 
-	builder *model.Builder
-	locks   nameLocks
-	loads   loads
-	loading chan struct{} // has an element for each version that loads
-	polling sync.Mutex    // held by a poll; guards settling and tried
-	// settling is what polls wait for. tried are the stamps of the contents that polls tried to load.
-	settling state.SettleTracker
-	tried    map[store.ID]store.Stamp
-	// missed reports that a poll has left changes to a later one, because the models were being
-	// loaded; again then tells Keep that a load has ended.
-	missed   atomic.Bool
-	again    chan struct{}
-	updating sync.Map // the models that polls on demand are changing, by store.ID
-	reader   layout.Reader
-	paths    *store.Paths                          // the reader's store if it is made of Paths, else nil
-	listed   atomic.Pointer[[]store.Model]         // by the last listing without error
-	names    atomic.Pointer[map[string][]store.ID] // of the last listing; with namespaces and ControlAuto
-	scratch  store.Scratch
+	builder     *model.Builder
+	locks       nameLocks
+	clientLoads loads
+	places      chan struct{}            // has an element for each version that loads
+	polling     sync.Mutex               // held by a poll; guards settling and tried
+	settling    state.SettleTracker      // what polls wait for
+	tried       map[store.ID]store.Stamp // of the contents that polls tried to load
+	leftBehind  atomic.Bool              // a poll has left changes to a later one, because the models were being loaded
+	loadEnded   chan struct{}            // tells KeepPolling then that a load has ended
+	updating    sync.Map                 // the models that polls on demand are changing, by store.ID
+	reader      layout.Reader
+	paths       *store.Paths                          // the reader's store if it is made of Paths, else nil
+	listed      atomic.Pointer[[]store.Model]         // by the last listing without error
+	names       atomic.Pointer[map[string][]store.ID] // of the last listing; with namespaces and ControlAuto
+	scratch     store.Scratch
 	// newWatcher makes the watcher of the local folders.
 	newWatcher func() watcher
 	memory     *memory
@@ -159,20 +155,20 @@ var _ infer.Service = (*Repository)(nil)
 // New returns a repository without models. Start loads them.
 func New(o Options) *Repository {
 	r := &Repository{
-		opts:    o,
-		locks:   newNameLocks(),
-		loading: make(chan struct{}, max(o.LoadThreads, 1)),
+		opts:   o,
+		locks:  newNameLocks(),
+		places: make(chan struct{}, max(o.LoadThreads, 1)),
 		reader: layout.Reader{
 			Store: o.Store, AutoComplete: o.AutoComplete, ConfigName: o.ConfigName, Namespacing: o.Namespacing, Agents: o.Agents,
 		},
-		desired:  state.NewDesired(),
-		outcomes: map[store.ID]*state.Outcome{},
-		refused:  map[store.ID]error{},
-		waits:    map[store.ID]*state.SettleWait{},
-		tried:    map[store.ID]store.Stamp{},
-		again:    make(chan struct{}, 1),
-		retiring: map[*model.LoadedVersion]store.ID{},
-		tasks:    tasks{empty: make(chan struct{})},
+		desired:   state.NewDesired(),
+		outcomes:  map[store.ID]*state.Outcome{},
+		refused:   map[store.ID]error{},
+		waits:     map[store.ID]*state.SettleWait{},
+		tried:     map[store.ID]store.Stamp{},
+		loadEnded: make(chan struct{}, 1),
+		retiring:  map[*model.LoadedVersion]store.ID{},
+		tasks:     tasks{empty: make(chan struct{})},
 	}
 	seen := state.ActualOptions{Namespacing: o.Namespacing, Chooser: o.Chooser, Changed: o.Changed, Resolve: o.Resolve, Log: o.Log}
 	if o.Namespacing && o.Control == ControlAuto {

@@ -27,7 +27,7 @@ func (r *Repository) start(ctx context.Context) error {
 	if r.demand != nil {
 		return r.startOnDemand(ctx, l, requested)
 	}
-	out := r.reconcile(ctx, l, edit{by: state.ByStart, added: requested, composing: true, view: r.startView()})
+	out := r.reconcile(ctx, l, edit{by: state.ByStart, added: requested, composing: true, restrict: r.startRestriction()})
 	if !r.phase.CompareAndSwap(starting, ready) {
 		r.phase.CompareAndSwap(failed, ready)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // Content is a model in the store, or one that came with a load, as far as it is known
-// without its backend. It is immutable.
+// without its backend. A Listing makes it in two steps, open and complete, and may restrict its stamp in
+// between; it is immutable once Listing.Content has returned it.
 type Content struct {
 	From   store.Model
 	Config *modelconfig.Config

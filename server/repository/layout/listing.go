@@ -12,7 +12,7 @@ import (
 	"triton/server/store"
 )
 
-// Listing is the view of the store for one operation: the store is listed once, or looks up each name
+// Listing is what one operation sees of the store: the store is listed once, or looks up each name
 // once, and each model is read once. One goroutine uses it.
 type Listing struct {
 	Models []store.Model // sorted by ID; nil if names are looked up
@@ -47,7 +47,7 @@ func (r *Reader) List(ctx context.Context) *Listing {
 	return l
 }
 
-// Look returns the view of the store for an operation on a few models. It lists only stores that are no
+// Look returns the listing for an operation on a few models. It lists only stores that are no
 // Finder, or cannot look up names now.
 func (r *Reader) Look(ctx context.Context) *Listing {
 	l := &Listing{reader: *r, look: true}

@@ -18,7 +18,7 @@ func (s *Actual) Conditions(checks bool) []readiness.Version {
 			c.Version, c.State, c.Reason = v.text, string(v.State), v.reason()
 			c.Unloaded = v.Reason == ReasonUnloaded
 			if checks {
-				c.Ready = v.ready(s.opts.Log)
+				c.Ready = v.passesChecks(s.opts.Log)
 			} else {
 				c.Ready = v.works()
 			}

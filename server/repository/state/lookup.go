@@ -1,8 +1,11 @@
 package state
 
 import (
+	"slices"
+
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/model"
 )
 
 // Acquire finds a ready version and takes a reference to it. An empty number stands for the
@@ -13,7 +16,7 @@ func (s *Actual) Acquire(name, number string) (infer.Model, error) {
 		m, err := s.modelNamed(now, name)
 		if err == nil && number == "" && m != nil && m.newest != nil {
 			if m.newest.Acquire() {
-				return m.newest, nil
+				return m.newest, nil // as *Newest, so that rules and a Chooser may still pick another version
 			}
 			err = m.notReady(m.newest.Number())
 		} else if err == nil {
@@ -45,7 +48,7 @@ func (s *Actual) Ready(name, number string) (bool, error) {
 		return false, nil
 	}
 	v, err := m.find(name, number)
-	return err == nil && v.ready(s.opts.Log), nil
+	return err == nil && v.passesChecks(s.opts.Log), nil
 }
 
 // modelNamed returns the model of a name. Without namespacing it returns nil, and no error,
@@ -111,6 +114,17 @@ func (m *Model) find(name, number string) (*Version, error) {
 		return nil, m.notReady(n)
 	}
 	return v, nil
+}
+
+// readyVersion returns a ready version, the newest for an empty number; nil when there is none.
+func (m *Model) readyVersion(number string) *model.LoadedVersion {
+	if number == "" || m == nil {
+		return m.Newest()
+	}
+	if i := slices.IndexFunc(m.Versions, func(v Version) bool { return v.text == number && v.State == VersionReady }); i >= 0 {
+		return m.Versions[i].Loaded
+	}
+	return nil
 }
 
 func notFound(format string, args ...any) error {

@@ -74,8 +74,8 @@ func (m *Model) Newest() *model.LoadedVersion {
 	return m.newest.LoadedVersion
 }
 
-// Ready returns the ready versions.
-func (m *Model) Ready() (all []*model.LoadedVersion) {
+// ReadyVersions returns the ready versions.
+func (m *Model) ReadyVersions() (all []*model.LoadedVersion) {
 	if m == nil {
 		return nil
 	}
@@ -88,7 +88,9 @@ func (m *Model) Ready() (all []*model.LoadedVersion) {
 }
 
 // Broken reports whether a ready version of the model has lost all its instances.
-func (m *Model) Broken() bool { return slices.ContainsFunc(m.Ready(), (*model.LoadedVersion).Broken) }
+func (m *Model) Broken() bool {
+	return slices.ContainsFunc(m.ReadyVersions(), (*model.LoadedVersion).Broken)
+}
 
 // findNewest sets newest after a change of the versions.
 func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
@@ -113,7 +115,7 @@ func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 // picks only among them, because frontends read the setting before they decode a request.
 func (m *Model) sameDecoupling(v *model.LoadedVersion) (all []infer.Model) {
 	decoupled := func(v *model.LoadedVersion) bool { return v.Config().GetModelTransactionPolicy().GetDecoupled() }
-	for _, l := range m.Ready() {
+	for _, l := range m.ReadyVersions() {
 		if decoupled(l) == decoupled(v) {
 			all = append(all, l)
 		}

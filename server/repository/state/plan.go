@@ -19,7 +19,7 @@ type Verb uint8
 // The verbs.
 const (
 	VerbReport           Verb = iota // model: log why it cannot be loaded; its serving versions continue
-	VerbWithdraw                     // model: take it out of service
+	VerbRemove                       // model: take it out of service
 	VerbLoad                         // model: load its content; version: load its files
 	VerbReplaceInstances             // version: make new instances of the loaded model
 	VerbKeep                         // version: nothing was changed
@@ -105,7 +105,7 @@ func PlanModels(s *Desired, found []Finding, removed []store.ID) []Action {
 		loads[f.ID] = f.Err == nil && f.Content != nil
 	}
 	for _, id := range removed {
-		rest = append(rest, Action{Do: VerbWithdraw, ID: id})
+		rest = append(rest, Action{Do: VerbRemove, ID: id})
 	}
 	for _, f := range found {
 		switch {

@@ -48,7 +48,7 @@ func TestPlanModels(t *testing.T) {
 				switch a.Do {
 				case VerbReport:
 					fmt.Fprintln(&out, "report", a.Text)
-				case VerbWithdraw:
+				case VerbRemove:
 					fmt.Fprintln(&out, "withdraw", a.ID)
 				case VerbLoad:
 					fmt.Fprint(&out, "load ", a.ID)

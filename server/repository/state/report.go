@@ -47,7 +47,7 @@ func (m *Model) Index(readyOnly bool) []*inferencepb.RepositoryIndexResponse_Mod
 // readiness checks, besides those that were unloaded.
 func (s *Actual) AllReady() bool {
 	works := func(v *Version) bool { return v.works() }
-	ready := func(v *Version) bool { return v.ready(s.opts.Log) }
+	ready := func(v *Version) bool { return v.passesChecks(s.opts.Log) }
 	now := s.current.Load()
 	return now.all(works) && now.all(ready) // no slow check when a model does not work
 }
@@ -98,7 +98,7 @@ func (s *Actual) Statistics(name, number string) (*inferencepb.ModelStatisticsRe
 }
 
 func appendStats(list []*inferencepb.ModelStatistics, m *Model, want int64) []*inferencepb.ModelStatistics {
-	for _, v := range m.Ready() {
+	for _, v := range m.ReadyVersions() {
 		if want < 0 || v.Number() == want {
 			list = append(list, v.Statistics())
 		}
@@ -110,7 +110,7 @@ func appendStats(list []*inferencepb.ModelStatistics, m *Model, want int64) []*i
 func (s *Actual) Served() []stats.Served {
 	var all []stats.Served
 	for _, m := range s.current.Load().order {
-		for _, v := range m.Ready() {
+		for _, v := range m.ReadyVersions() {
 			all = append(all, v.Served())
 		}
 	}

@@ -31,12 +31,15 @@ const (
 	wholeModel  = "\x00model"
 )
 
-// View returns the part of a model that may be loaded: found is its stamp in the store, loaded the stamp
+// folderItself is the entry of a stamp that stands for the model's folder.
+const folderItself = ""
+
+// Settled returns the part of a model that may be loaded: found is its stamp in the store, loaded the stamp
 // of the content that serves, nil if nothing serves. New versions that do not stand still are left
 // out; versions that are being changed are as they were. The wait says what is left out, and is
-// nil if nothing is. If whole is set, nothing of the model may be loaded now: it is new, or what
+// nil if nothing is. If unsettled is set, nothing of the model may be loaded now: it is new, or what
 // changes concerns all versions.
-func (t *SettleTracker) View(id store.ID, now time.Time, found, loaded store.Stamp) (visible store.Stamp, w *SettleWait, whole bool) {
+func (t *SettleTracker) Settled(id store.ID, now time.Time, found, loaded store.Stamp) (visible store.Stamp, w *SettleWait, unsettled bool) {
 	if found == nil || found.Same(loaded) {
 		delete(t.seen, id)
 		return found, nil, false
@@ -49,18 +52,20 @@ func (t *SettleTracker) View(id store.ID, now time.Time, found, loaded store.Sta
 	changing := false // a version that serves, or served, is being changed
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		e, before := found[name], loaded[name]
-		if before.Tag == e.Tag && before.Dir == e.Dir || name == "" && loaded != nil && !lacks(found, loaded) {
-			continue // what was added to the folder has a time of its own
+		same := before.Tag == e.Tag && before.Dir == e.Dir
+		grew := name == folderItself && loaded != nil && !lacks(found, loaded)
+		if same || grew { // what was added to the folder has a time of its own
+			continue
 		}
 		late := t.wait(id, name, e, now)
 		if late == nil {
 			continue
 		}
-		w = sooner(w, late)
+		w = later(w, late)
 		_, had := loaded[name]
 		switch {
-		case loaded == nil || !e.Dir || name == "" || !store.IsVersion(name):
-			whole = true
+		case loaded == nil || !e.Dir || name == folderItself || !store.IsVersion(name):
+			unsettled = true
 		case had:
 			visible[name], changing = before, true
 		default:
@@ -68,15 +73,15 @@ func (t *SettleTracker) View(id store.ID, now time.Time, found, loaded store.Sta
 		}
 	}
 	if missing := t.removed(id, now, found, loaded); missing != nil {
-		w, whole = sooner(w, missing), true
+		w, unsettled = later(w, missing), true
 	}
 	if w == nil {
 		return found, nil, false
 	}
-	if _, has := found[""]; has && sameBelow(visible, loaded) {
-		visible[""] = loaded[""] // only what waits has changed the time of the folder
+	if _, has := found[folderItself]; has && sameBelow(visible, loaded) {
+		visible[folderItself] = loaded[folderItself] // only what waits has changed the time of the folder
 	}
-	return visible, w, whole || changing && !sameBeside(visible, loaded)
+	return visible, w, unsettled || changing && !sameBeside(visible, loaded)
 }
 
 // lacks reports whether an entry is missing.
@@ -89,8 +94,8 @@ func lacks(found, loaded store.Stamp) bool {
 	return false
 }
 
-// sooner returns the wait that ends last: that of a file that is not complete, else the latest.
-func sooner(a, b *SettleWait) *SettleWait {
+// later returns the wait that ends last: that of a file that is not complete, else the latest.
+func later(a, b *SettleWait) *SettleWait {
 	switch {
 	case a == nil:
 		return b
@@ -103,7 +108,7 @@ func sooner(a, b *SettleWait) *SettleWait {
 // removed returns the wait for entries that were removed. The time of the model's folder says since when
 // they are, in stores that have it.
 func (t *SettleTracker) removed(id store.ID, now time.Time, found, loaded store.Stamp) *SettleWait {
-	if found[""].ChangedAt > 0 {
+	if found[folderItself].ChangedAt > 0 {
 		return nil
 	}
 	var w *SettleWait
@@ -113,7 +118,7 @@ func (t *SettleTracker) removed(id store.ID, now time.Time, found, loaded store.
 		}
 		since := t.sight(id, name, absentEntry, now)
 		if until := since.Add(t.Time); until.After(now) {
-			w = sooner(w, &SettleWait{Until: until, entry: name, changed: since, removed: true})
+			w = later(w, &SettleWait{Until: until, entry: name, changed: since, removed: true})
 		}
 	}
 	return w
@@ -121,7 +126,7 @@ func (t *SettleTracker) removed(id store.ID, now time.Time, found, loaded store.
 
 // sameBelow reports whether all entries but the folder itself are the same.
 func sameBelow(s, t store.Stamp) bool {
-	return sameBut(s, t, func(name string) bool { return name == "" })
+	return sameBut(s, t, func(name string) bool { return name == folderItself })
 }
 
 // sameBeside reports whether all entries beside the versions are the same.
@@ -155,7 +160,7 @@ func CompleteVersions(found store.Stamp) store.Stamp {
 	visible, versions := maps.Clone(found), 0
 	for name, e := range found {
 		switch {
-		case !e.Dir || name == "" || !store.IsVersion(name):
+		case !e.Dir || name == folderItself || !store.IsVersion(name):
 		case e.Partial != "":
 			delete(visible, name)
 		default:

@@ -112,7 +112,7 @@ func TestView(t *testing.T) {
 			t.Parallel()
 			tracker := SettleTracker{Time: 2 * time.Second}
 			for _, p := range polls {
-				visible, w, whole := tracker.View(settleID, clockAt(p.at), stampAt(p.found), stampAt(p.loaded))
+				visible, w, whole := tracker.Settled(settleID, clockAt(p.at), stampAt(p.found), stampAt(p.loaded))
 				got, wait := textOf(visible), ""
 				if whole {
 					got = "whole"
@@ -134,7 +134,7 @@ func TestMissing(t *testing.T) {
 	loaded := stampAt("/=1 1/=1")
 	require.Equal(t, "waiting whether the model is replaced: its folder was gone 0.0 s ago", tracker.Missing(settleID, clockAt(10)).Text(clockAt(10)))
 	require.NotNil(t, tracker.Missing(settleID, clockAt(11.9)))
-	_, w, _ := tracker.View(settleID, clockAt(12), stampAt("/=11.9 1/=11.9"), loaded)
+	_, w, _ := tracker.Settled(settleID, clockAt(12), stampAt("/=11.9 1/=11.9"), loaded)
 	require.NotNil(t, w)
 	require.NotNil(t, tracker.Missing(settleID, clockAt(13)))
 	require.NotNil(t, tracker.Missing(settleID, clockAt(14)))
@@ -169,7 +169,7 @@ func FuzzView(f *testing.F) {
 		loaded, found := make(before), make(after)
 		now := clockAt(25.5)
 		tracker := SettleTracker{Time: 2 * time.Second}
-		visible, _, whole := tracker.View(settleID, now, found, loaded)
+		visible, _, whole := tracker.Settled(settleID, now, found, loaded)
 		if !whole {
 			for name, e := range visible {
 				if name != "" && e.Tag != loaded[name].Tag { // the folder changes with its entries
@@ -177,7 +177,7 @@ func FuzzView(f *testing.F) {
 				}
 			}
 		}
-		visible, w, whole := tracker.View(settleID, now.Add(tracker.Time), found, loaded)
+		visible, w, whole := tracker.Settled(settleID, now.Add(tracker.Time), found, loaded)
 		require.False(t, whole)
 		require.Nil(t, w)
 		require.Equal(t, textOf(found), textOf(visible))
@@ -199,7 +199,7 @@ func TestStoreWithoutTimes(t *testing.T) {
 	}
 	look := func(after time.Duration, found, loaded store.Stamp) (store.Stamp, *SettleWait, bool) {
 		now = now.Add(after)
-		return tracker.View(settleID, now, found, loaded)
+		return tracker.Settled(settleID, now, found, loaded)
 	}
 	one := untimed("a")
 	_, w, whole := look(0, one, nil)

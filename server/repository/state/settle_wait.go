@@ -13,7 +13,7 @@ type SettleWait struct {
 	// not complete by its name.
 	Until time.Time
 
-	entry   string // in the model's folder; empty: the folder itself
+	entry   string // in the model's folder, or folderItself
 	file    string // in the entry; empty: the entry itself
 	changed time.Time
 	partial bool
@@ -24,11 +24,11 @@ type SettleWait struct {
 func (w *SettleWait) Text(now time.Time) string {
 	ago := fmt.Sprintf("%.1f s ago", max(now.Sub(w.changed), 0).Seconds())
 	what := "the model"
-	if w.entry != "" && store.IsVersion(w.entry) {
+	if w.entry != folderItself && store.IsVersion(w.entry) {
 		what = "version " + w.entry
 	}
 	switch {
-	case w.removed && w.entry == "":
+	case w.removed && w.entry == folderItself:
 		return "waiting whether the model is replaced: its folder was gone " + ago
 	case w.removed:
 		return fmt.Sprintf("waiting until the model stands still: %s was removed %s", w.entry, ago)
@@ -38,7 +38,7 @@ func (w *SettleWait) Text(now time.Time) string {
 	file := w.file
 	switch {
 	case file != "":
-	case w.entry == "", what != "the model":
+	case w.entry == folderItself, what != "the model":
 		file = "its folder"
 	default:
 		file = w.entry

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"slices"
-
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/model"
@@ -39,9 +37,9 @@ func (s *stepsOfActual) Acquire(name, version string) (infer.Callee, error) {
 	rule := s.state.versionOf(name, version)
 	for {
 		now := s.state.current.Load()
-		v := now.Model(id).ready(rule)
+		v := now.Model(id).readyVersion(rule)
 		if v == nil && rule != version {
-			v = now.Model(id).ready(version)
+			v = now.Model(id).readyVersion(version)
 		}
 		if v != nil {
 			if c, ok := v.AcquireCallee(); ok {
@@ -65,17 +63,6 @@ func (s *Actual) versionOf(name, version string) string {
 		return v
 	}
 	return ""
-}
-
-// ready returns a ready version, the newest for an empty number; nil when there is none.
-func (m *Model) ready(number string) *model.LoadedVersion {
-	if number == "" || m == nil {
-		return m.Newest()
-	}
-	if i := slices.IndexFunc(m.Versions, func(v Version) bool { return v.text == number && v.State == VersionReady }); i >= 0 {
-		return m.Versions[i].Loaded
-	}
-	return nil
 }
 
 // Acquire takes a reference to a ready version, during a drain too.
@@ -121,7 +108,8 @@ func (s *submitter) findVersion(now *Snapshot, name, version string) (*model.Loa
 	return found.Loaded, nil
 }
 
-// modelNamed returns the model that the calling model means by a name; nil, perhaps, when there is none.
+// modelNamed returns the model that the calling model means by a name. When there is none it returns nil
+// or an error, as Actual.modelNamed.
 func (s *submitter) modelNamed(now *Snapshot, name string) (*Model, error) {
 	if s.state.opts.Listed != nil {
 		id, n := s.state.identify(now, s.namespace, name)

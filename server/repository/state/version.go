@@ -52,9 +52,9 @@ func (v *Version) reason() string {
 // works reports whether the version is ready and has an instance that works.
 func (v *Version) works() bool { return v.State == VersionReady && v.Loaded.Ready() }
 
-// ready reports whether the version works and passes the readiness checks that its instances
+// passesChecks reports whether the version works and passes the readiness checks that its instances
 // have. Why it does not pass them is logged.
-func (v *Version) ready(log *slog.Logger) bool {
+func (v *Version) passesChecks(log *slog.Logger) bool {
 	if !v.works() {
 		return false
 	}
