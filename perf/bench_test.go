@@ -44,10 +44,10 @@ func BenchmarkNull(b *testing.B) {
 				require.NoError(b, err)
 				g := load.NewClosed(context.Background(), load.Options{Dialer: c, Source: &load.Steps{Prepared: []*lane.Prepared{prepared}, Batch: 1}})
 				defer g.Close()
-				<-g.Start(load.Level{Concurrency: n, Total: n}) // connections stand
+				<-g.Start(load.Demand{Concurrency: n, Total: n}) // connections stand
 				b.ReportAllocs()
 				b.ResetTimer()
-				<-g.Start(load.Level{Concurrency: n, Total: max(b.N, n)})
+				<-g.Start(load.Demand{Concurrency: n, Total: max(b.N, n)})
 			})
 		}
 	}

@@ -6,6 +6,7 @@ package perf
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"triton/perf/data"
@@ -63,6 +64,22 @@ func (l Load) Concurrency() int {
 		return 0
 	}
 	return int(l.Value)
+}
+
+// String describes the load for people.
+func (l Load) String() string {
+	switch l.Mode {
+	case Concurrency:
+		return fmt.Sprintf("concurrency %d", l.Concurrency())
+	case RequestRate:
+		return fmt.Sprintf("request rate %.6g", l.Value)
+	case Periodic:
+		return fmt.Sprintf("periodic concurrency %.6g", l.Value)
+	case Sessions:
+		return fmt.Sprintf("session concurrency %.6g", l.Value)
+	default:
+		return "schedule"
+	}
 }
 
 // Search is the order in which levels are chosen from the range.

@@ -116,7 +116,7 @@ func sortLatencies(list []int64, ps []float64) (mean time.Duration, all []Percen
 }
 
 // addWindow adds the window that just ended; s is nil if it failed.
-func (d *Detail) addWindow(c *levelClock, s *Summary, err error) {
+func (d *Detail) addWindow(c *windowCursor, s *Summary, err error) {
 	w := Window{Err: err}
 	if n := len(c.edges); n > 1 {
 		w.Start = time.Duration(c.edges[n-2] - c.edges[0])
@@ -133,7 +133,7 @@ func (d *Detail) addWindow(c *levelClock, s *Summary, err error) {
 
 // count completes the detail of a level with the part of it that its Summary counts: windows that
 // follow one another, merged.
-func (d *Detail) count(c *levelClock, part *window, ps []float64) {
+func (d *Detail) count(c *windowCursor, part *window, ps []float64) {
 	d.Start = time.Now().Add(-time.Duration(lane.Now() - c.edges[0]))
 	from := time.Duration(part.from - c.edges[0])
 	for i := range d.Windows {

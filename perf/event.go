@@ -19,7 +19,8 @@ type (
 	// BatchStarted is sent before the levels of each batch size, when there are
 	// several.
 	BatchStarted struct{ Batch int }
-	// LevelStarted is sent when the load of a level has started.
+	// LevelStarted is sent when the load of a level has started or, with a schedule, is about to. Of
+	// the warm-up only a concurrency is reported.
 	LevelStarted struct {
 		Batch  int
 		Load   Load

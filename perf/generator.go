@@ -29,9 +29,9 @@ func (r *run) release(ctx context.Context, q *requests) {
 	}
 }
 
-// requests encodes the request of every step once. The caller releases them, also after an
+// prepareRequests encodes the request of every step once. The caller releases them, also after an
 // error.
-func (r *run) requests(ctx context.Context, batch int) (*requests, error) {
+func (r *run) prepareRequests(ctx context.Context, batch int) (*requests, error) {
 	all := &requests{batch: batch, regions: r.regions(batch)}
 	streams := r.set.Streams
 	if !r.model.sequence {
@@ -40,7 +40,7 @@ func (r *run) requests(ctx context.Context, batch int) (*requests, error) {
 	for stream := range streams {
 		all.prepared = append(all.prepared, nil)
 		for step := range streams[stream] {
-			p, err := r.prepared(ctx, all, stream, step)
+			p, err := r.prepareRequest(ctx, all, stream, step)
 			if err != nil {
 				return all, err
 			}
@@ -51,7 +51,7 @@ func (r *run) requests(ctx context.Context, batch int) (*requests, error) {
 	return all, nil
 }
 
-func (r *run) prepared(ctx context.Context, q *requests, stream, step int) (*lane.Prepared, error) {
+func (r *run) prepareRequest(ctx context.Context, q *requests, stream, step int) (*lane.Prepared, error) {
 	req, err := r.set.Request(stream, step, q.batch)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (r *run) prepared(ctx context.Context, q *requests, stream, step int) (*lan
 	return r.client.Prepare(req)
 }
 
-// generator returns the generator of the run's mode.
-func (r *run) generator(ctx context.Context, q *requests) load.Generator {
+// newGenerator returns the generator of the run's mode.
+func (r *run) newGenerator(ctx context.Context, q *requests) load.Generator {
 	o := load.Options{
 		Dialer: r.client,
 		Source: &load.Steps{Prepared: q.prepared[0], Batch: q.batch},
@@ -119,23 +119,23 @@ func (r *run) generator(ctx context.Context, q *requests) load.Generator {
 	return load.NewClosed(ctx, o)
 }
 
-// generated returns the level that puts a generator under a load. total 0 means no end.
-func (r *run) generated(at Load, total int) load.Level {
-	l := load.Level{Total: total}
+// demand returns what a generator has to send for a load. total 0 means no end.
+func (r *run) demand(at Load, total int) load.Demand {
+	d := load.Demand{Total: total}
 	switch {
 	case at.Mode == Concurrency:
-		l.Concurrency = at.Concurrency()
+		d.Concurrency = at.Concurrency()
 	case at.Mode == Sessions:
-		l.Concurrency = int(at.Value)
+		d.Concurrency = int(at.Value)
 	case at.Mode == Periodic:
 	case at.Mode == Intervals:
-		l.Schedule = load.Intervals(r.settings.Intervals)
+		d.Schedule = load.Intervals(r.settings.Intervals)
 	case at.Mode == FixedSchedule:
-		l.Schedule = r.entries.take(total)
+		d.Schedule = r.entries.take(total)
 	case r.settings.Distribution == Poisson:
-		l.Schedule = load.Poisson(at.Value, r.settings.Seed)
+		d.Schedule = load.Poisson(at.Value, r.settings.Seed)
 	default:
-		l.Schedule = load.Constant(at.Value)
+		d.Schedule = load.Constant(at.Value)
 	}
-	return l
+	return d
 }

@@ -18,6 +18,20 @@ const (
 	AverageFigure    = "avg"
 )
 
+// Goal is the width that the confidence interval of a figure has at most: 0.02 for ±2 %.
+type Goal struct {
+	// Figure is throughput, avg, or a percentile such as p99. Empty means those that decide
+	// stability.
+	Figure string
+	Width  float64
+}
+
+// Width is how wide an interval is now; +Inf if it is not known.
+type Width struct {
+	Goal
+	Is float64
+}
+
 // percentile returns the percentile of the figure.
 func (g Goal) percentile() (p float64, ok bool) {
 	text, ok := strings.CutPrefix(g.Figure, "p")
@@ -65,19 +79,19 @@ func (c *Config) stabilityFigure() string {
 	return AverageFigure
 }
 
-// The intervals are computed after firstLook, and then each time that the level has become longer
-// by the factor nextLook. They must be narrow twice in a row: an interval is narrow too early, by
-// chance, the more often one looks (A. Law, W. D. Kelton, K. Koenig, Relative width sequential
+// The intervals are computed after firstEvaluation, and then each time that the level has become longer
+// by evaluationFactor. They must be narrow twice in a row: an interval is narrow too early, by
+// chance, the more often it is computed (A. Law, W. D. Kelton, K. Koenig, Relative width sequential
 // confidence intervals for the mean, Communications in Statistics B 10, 1981).
 const (
-	goalWindow = 500 * time.Millisecond
-	firstLook  = time.Second
-	nextLook   = 1.5
+	goalWindowLength = 500 * time.Millisecond
+	firstEvaluation  = time.Second
+	evaluationFactor = 1.5
 )
 
-// goalTrial are the windows of a level with goals. Only the samples from the window first on
+// goalWindows holds the windows of a level with goals. Only the samples from the window first on
 // count.
-type goalTrial struct {
+type goalWindows struct {
 	windows []*window
 	offsets []int // of the first sample of each window
 	samples []measure.Sample
@@ -85,32 +99,32 @@ type goalTrial struct {
 	narrow  bool // the intervals were, when they were computed last
 }
 
-func (t *goalTrial) add(w *window) {
+func (t *goalWindows) add(w *window) {
 	t.windows, t.offsets = append(t.windows, w), append(t.offsets, len(t.samples))
 	t.samples = append(t.samples, w.samples...)
 	w.samples = nil
 }
 
-func (t *goalTrial) from() int64 { return t.windows[t.first].from }
+func (t *goalWindows) from() int64 { return t.windows[t.first].from }
 
-func (t *goalTrial) to() int64 { return t.windows[len(t.windows)-1].to() }
+func (t *goalWindows) to() int64 { return t.windows[len(t.windows)-1].to() }
 
-func (t *goalTrial) steady() []measure.Sample { return t.samples[t.offsets[t.first]:] }
+func (t *goalWindows) steady() []measure.Sample { return t.samples[t.offsets[t.first]:] }
 
 // measureGoals measures until the confidence intervals are as narrow as the goals. Windows only
 // divide the level. It returns the level without the beginning that was not steady.
-func (r *run) measureGoals(ctx context.Context, clock *levelClock, l *Level) (*window, error) {
-	var t goalTrial
-	begin, look := clock.windowStart, firstLook
+func (r *run) measureGoals(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
+	var t goalWindows
+	begin, next := cursor.windowStart, firstEvaluation
 	limit := r.settings.LevelLimit()
-	length := min(goalWindow, limit)
-	for elapsed := time.Duration(0); elapsed < limit && !l.Stable && !l.Incomplete; elapsed = time.Duration(clock.windowStart - begin) {
-		if err := r.goalWindow(ctx, clock, l, &t, length); err != nil {
+	length := min(goalWindowLength, limit)
+	for elapsed := time.Duration(0); elapsed < limit && !l.Stable && !l.Incomplete; elapsed = time.Duration(cursor.windowStart - begin) {
+		if err := r.addGoalWindow(ctx, cursor, l, &t, length); err != nil {
 			return nil, err
 		}
-		if elapsed := time.Duration(clock.windowStart - begin); elapsed >= min(look, limit) {
-			look = time.Duration(float64(elapsed) * nextLook)
-			r.look(l, &t, elapsed >= limit)
+		if elapsed := time.Duration(cursor.windowStart - begin); elapsed >= min(next, limit) {
+			next = time.Duration(float64(elapsed) * evaluationFactor)
+			r.evaluateGoals(l, &t, elapsed >= limit)
 			r.progress.widths(l)
 		}
 	}
@@ -123,23 +137,23 @@ func (r *run) measureGoals(ctx context.Context, clock *levelClock, l *Level) (*w
 	return r.mergeGoals(l, &t)
 }
 
-// goalWindow measures one window.
-func (r *run) goalWindow(ctx context.Context, clock *levelClock, l *Level, t *goalTrial, length time.Duration) error {
+// addGoalWindow measures one window of a level with goals.
+func (r *run) addGoalWindow(ctx context.Context, cursor *windowCursor, l *Level, t *goalWindows, length time.Duration) error {
 	r.progress.window()
-	if err := r.pause(ctx, clock.gen, length); err != nil {
+	if err := r.sleepUnderLoad(ctx, cursor.gen, length); err != nil {
 		if !errors.Is(err, errInterrupted) {
 			return err
 		}
 		l.Incomplete = true
 	}
-	w, err := r.cut(ctx, clock)
+	w, err := r.collectWindow(ctx, cursor)
 	if err != nil {
 		return err
 	}
 	l.Trials++
 	if len(w.samples) > 0 { // without, its time still counts
-		s, _ := r.glance(w, l.Batch)
-		l.Detail.addWindow(clock, &s, nil)
+		s, _ := r.quickSummary(w, l.Batch)
+		l.Detail.addWindow(cursor, &s, nil)
 		r.progress.done(&s, l)
 		r.observe(WindowDone{Trial: l.Trials, Summary: &s})
 	}
@@ -147,11 +161,11 @@ func (r *run) goalWindow(ctx context.Context, clock *levelClock, l *Level, t *go
 	return nil
 }
 
-// look finds the beginning of the steady state, computes the intervals and decides whether the
+// evaluateGoals finds the beginning of the steady state, computes the intervals and decides whether the
 // level has been measured long enough. last says that its time is over.
-func (r *run) look(l *Level, t *goalTrial, last bool) {
+func (r *run) evaluateGoals(l *Level, t *goalWindows, last bool) {
 	var steady bool
-	t.first, steady = t.transient()
+	t.first, steady = t.steadyStart()
 	l.Widths = r.widths(t.steady(), t.from(), t.to())
 	narrow := steady
 	for _, w := range l.Widths {
@@ -160,28 +174,28 @@ func (r *run) look(l *Level, t *goalTrial, last bool) {
 	l.Stable = narrow && (t.narrow || last)
 	t.narrow = narrow
 	if limit := r.settings.LatencyLimit; limit > 0 && steady {
-		l.Stable = l.Stable || r.beyond(limit, t)
+		l.Stable = l.Stable || r.latencyAbove(limit, t)
 	}
 	if r.settings.StopBelow > 0 && steady {
-		l.Stable = l.Stable || r.below(r.settings.StopBelow, l.Batch, t)
+		l.Stable = l.Stable || r.slowerThan(r.settings.StopBelow, l.Batch, t)
 	}
 }
 
-// below reports whether the throughput is less than the limit with confidence.
-func (r *run) below(limit float64, batch int, t *goalTrial) bool {
+// slowerThan reports whether the throughput is less than the limit with confidence.
+func (r *run) slowerThan(limit float64, batch int, t *goalWindows) bool {
 	_, i := estimate(Goal{Figure: ThroughputFigure}, t.steady(), t.from(), t.to())
 	return i.Known() && i.High*float64(max(batch, 1)) < limit
 }
 
-// beyond reports whether the latency is above the limit with confidence.
-func (r *run) beyond(limit time.Duration, t *goalTrial) bool {
+// latencyAbove reports whether the latency is above the limit with confidence.
+func (r *run) latencyAbove(limit time.Duration, t *goalWindows) bool {
 	_, i := estimate(Goal{Figure: r.settings.stabilityFigure()}, t.steady(), t.from(), t.to())
 	return i.Known() && i.Low >= float64(limit)
 }
 
-// transient returns the first window of the steady state, and whether there is one. Throughput and
+// steadyStart returns the first window of the steady state, and whether there is one. Throughput and
 // latency must both be steady.
-func (t *goalTrial) transient() (first int, steady bool) {
+func (t *goalWindows) steadyStart() (first int, steady bool) {
 	from, to := t.windows[0].from, t.to()
 	// Slices of at least five requests on average.
 	n := min(200, len(t.samples)/5)
@@ -213,7 +227,7 @@ func (t *goalTrial) transient() (first int, steady bool) {
 }
 
 // mergeGoals returns the steady part of the level as one window.
-func (r *run) mergeGoals(l *Level, t *goalTrial) (*window, error) {
+func (r *run) mergeGoals(l *Level, t *goalWindows) (*window, error) {
 	for _, w := range t.windows[:t.first] {
 		l.WarmUp.Duration += time.Duration(w.ns)
 	}
@@ -256,6 +270,7 @@ func estimate(g Goal, samples []measure.Sample, from, to int64) (float64, Interv
 		q := quantiles{samples: samples, batches: &batches, at: func(rank int) int64 { return measure.Nth(latencies, rank) }}
 		for _, below := range percentiles(0) {
 			if below < p {
+				// For the inflation, which a percentile inherits from those below it.
 				q.percentile(below, measure.PercentileOf(latencies, below))
 			}
 		}

@@ -10,7 +10,9 @@ import (
 	"triton/pkg/client/lane"
 )
 
-// level measures under one load until it is stable and adds the level to the report.
+// level measures under one load until it is stable and adds the level to the report:
+// measureLevel measures its windows one after the other, measureWindow one of them, and
+// closeWindow ends it.
 func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
 	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at}
 	r.progress.start(gen, l, r.settings)
@@ -29,7 +31,7 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 	if err != nil {
 		return l, err
 	}
-	r.judge(l)
+	r.gradeLevel(l)
 	limit := r.settings.LatencyLimit
 	l.OverLimit = l.Stable && limit > 0 && l.Stabilizing >= limit
 	switch {
@@ -65,27 +67,29 @@ func (r *run) unstableText(l *Level) string {
 		r.settings.MaxTrials, l.Load.Concurrency(), option)
 }
 
+// measureLevel puts the generator under the load of a level and measures windows until they are
+// stable. After an interrupt it measures no further window, and ends the one that runs.
 func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) error {
-	if err := r.start(ctx, gen, l); err != nil {
+	if err := r.startLoad(ctx, gen, l); err != nil {
 		return err
 	}
 	begin := lane.Now()
-	if err := r.settle(ctx, gen, l); err != nil {
+	if err := r.awaitAnswers(ctx, gen, l); err != nil {
 		return err
 	}
-	clock, err := r.startClock(ctx, gen)
+	cursor, err := r.startWindows(ctx, gen)
 	if err != nil {
 		return err
 	}
-	defer clock.stop()
-	l.WarmUp.Requests, l.WarmUp.Duration = clock.discarded, time.Duration(clock.windowStart-begin)
-	measureWindows := r.measureWindows
+	defer cursor.stop()
+	l.WarmUp.Requests, l.WarmUp.Duration = cursor.discarded, time.Duration(cursor.windowStart-begin)
+	untilStable := r.measureWindows
 	if len(r.settings.StopWhen) > 0 {
-		measureWindows = r.measureGoals
+		untilStable = r.measureGoals
 	}
-	measured, err := measureWindows(ctx, clock, l)
+	measured, err := untilStable(ctx, cursor, l)
 	if err != nil {
-		r.noteRefusal(clock, clock.tolerated)
+		r.noteErrors(cursor, cursor.windowErrors)
 		return err
 	}
 	r.observe(LevelMeasured{})
@@ -93,24 +97,23 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	// it measures.
 	gen.Pause()
 	if l.Incomplete {
-		r.report.Interrupted = true
-		if err := r.finish(ctx, gen); err != nil {
+		if err := r.endInterrupted(ctx, gen, l); err != nil {
 			return err
 		}
 	}
 	if measured != nil {
-		l.Summary = r.summarize(measured, l.Batch)
+		l.Summary = r.fullSummary(measured, l.Batch)
 		l.Widths = r.widths(measured.samples, measured.from, measured.to())
-		l.Detail.count(clock, measured, percentiles(r.settings.Percentile))
-		r.noteRefusal(clock, l.Errors)
+		l.Detail.count(cursor, measured, percentiles(r.settings.Percentile))
+		r.noteErrors(cursor, l.Errors)
 	}
-	return r.keepProfile(clock, l)
+	return r.keepProfile(cursor, l)
 }
 
-// noteRefusal names the last of n failed requests.
-func (r *run) noteRefusal(clock *levelClock, n uint64) {
-	if n > 0 && clock.refusal != nil {
-		r.notice(fmt.Sprintf("WARNING: %d requests failed, the last one with: %v", n, clock.refusal))
+// noteErrors names the last of n failed requests.
+func (r *run) noteErrors(cursor *windowCursor, n uint64) {
+	if n > 0 && cursor.lastError != nil {
+		r.notice(fmt.Sprintf("WARNING: %d requests failed, the last one with: %v", n, cursor.lastError))
 	}
 }
 
@@ -123,41 +126,40 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	if err := r.openConnections(ctx, gen, l.Load); err != nil {
 		return err
 	}
-	clock, err := r.startClock(ctx, gen)
+	cursor, err := r.startWindows(ctx, gen)
 	if err != nil {
 		return err
 	}
-	defer clock.stop()
+	defer cursor.stop()
 	r.progress.window()
 	r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
-	done := gen.Start(r.generated(l.Load, r.settings.RequestCount))
+	done := gen.Start(r.demand(l.Load, r.settings.RequestCount))
 	if err := r.await(ctx, gen, done); err != nil {
 		return err
 	}
 	if r.interrupted() {
-		l.Incomplete, r.report.Interrupted = true, true
-		if err := r.finish(ctx, gen); err != nil {
+		if err := r.endInterrupted(ctx, gen, l); err != nil {
 			return err
 		}
 	}
-	w, err := r.endWindow(ctx, clock)
+	w, err := r.closeWindow(ctx, cursor)
 	r.observe(LevelMeasured{})
-	r.noteRefusal(clock, clock.tolerated)
+	r.noteErrors(cursor, cursor.windowErrors)
 	switch {
 	case errors.Is(err, ErrNoRequests) && l.Incomplete:
 		return nil
 	case err != nil:
 		return err
 	}
-	course := *w
+	whole := *w // the detail shows the whole window; the figures count from the first start to the last end
 	w.ns = w.span
 	l.Trials, l.Stable = 1, true
-	s := r.summarize(w, l.Batch)
-	l.Detail.addWindow(clock, &s, nil)
-	l.Detail.count(clock, &course, percentiles(r.settings.Percentile))
+	s := r.fullSummary(w, l.Batch)
+	l.Detail.addWindow(cursor, &s, nil)
+	l.Detail.count(cursor, &whole, percentiles(r.settings.Percentile))
 	r.observe(WindowDone{Trial: 1, Summary: &s})
 	l.Summary = s
-	return r.keepProfile(clock, l)
+	return r.keepProfile(cursor, l)
 }
 
 func (r *run) interrupted() bool {

@@ -23,16 +23,17 @@ func (l Load) light(size int) bool {
 	return false
 }
 
-// setLight tells the process, if it is interested, whether the load is light.
+// setLight tells the process, if it is interested, whether the load is light. A load on a server in
+// this process is not: the server needs the other processors.
 func (r *run) setLight(light bool) {
-	if r.deps.Light != nil && r.light != light && r.settings.Protocol != "" {
+	if r.deps.Light != nil && r.light != light && !r.settings.InProcess() {
 		r.light = light
 		r.deps.Light(light)
 	}
 }
 
-// weigh notices, after a window, that a load is not light after all.
-func (r *run) weigh(p *processUse) {
+// checkStillLight notices, after a window, that a load is not light after all.
+func (r *run) checkStillLight(p *processUse) {
 	if r.light && p != nil && p.CPU > time.Duration(lightBusy*float64(p.Duration)) {
 		r.setLight(false)
 	}

@@ -79,11 +79,11 @@ func (r *recorder) take(from, to int64) []record {
 }
 
 // keepProfile hands over the requests of a level.
-func (r *run) keepProfile(clock *levelClock, l *Level) error {
+func (r *run) keepProfile(cursor *windowCursor, l *Level) error {
 	if r.recorder == nil {
 		return nil
 	}
-	p, err := r.profile(clock.edges, l.Batch)
+	p, err := r.profile(cursor.edges, l.Batch)
 	if err != nil {
 		return err
 	}

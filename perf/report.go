@@ -43,15 +43,15 @@ func (r *Report) All() []*Level {
 	return all
 }
 
-// Late reports whether the client limited a level or sent requests late.
-func (r *Report) Late() bool {
+// ClientLimited reports whether the client limited a level, or sent the requests of a schedule late.
+func (r *Report) ClientLimited() bool {
 	return slices.ContainsFunc(r.Measured(), func(l Level) bool { return l.ClientLimit != "" || l.Late != "" })
 }
 
 // Settings is the configuration of a run with what the server reported.
 type Settings struct {
 	Config
-	Protocol     string // HTTP or gRPC; empty: the server is in this process
+	Protocol     string // HTTP or gRPC; empty: see InProcess
 	ServerStats  bool   // the server has statistics
 	Ensemble     bool
 	Cache        bool // the model or one of its composing models uses the response cache
@@ -60,6 +60,9 @@ type Settings struct {
 	Decoupled    bool // requests have any number of responses
 	MaxBatchSize int
 }
+
+// InProcess reports whether the server is in this process.
+func (s *Settings) InProcess() bool { return s.Protocol == "" }
 
 // Level is one batch size under one load.
 type Level struct {
@@ -193,10 +196,10 @@ type ServerStats struct {
 	Inferences     uint64
 	Executions     uint64
 
-	Success, Queue             Duration
-	ComputeInput, ComputeInfer Duration
-	ComputeOutput              Duration
-	CacheHit, CacheMiss        Duration
+	Success, Queue             Statistic
+	ComputeInput, ComputeInfer Statistic
+	ComputeOutput              Statistic
+	CacheHit, CacheMiss        Statistic
 	Batches                    []BatchStats // by ascending size
 	// Composing are the composing models of an ensemble, ordered by name and version.
 	Composing []ServerStats
@@ -204,17 +207,17 @@ type ServerStats struct {
 	Ensemble  bool
 }
 
-// Duration is a statistic of the protocol: a count and the total time.
-type Duration struct{ Count, Ns uint64 }
+// Statistic is a statistic of the protocol: a count and the total time.
+type Statistic struct{ Count, Ns uint64 }
 
 // BatchStats are the executions of one batch size.
 type BatchStats struct {
 	Size         uint64 // rows
 	Executions   uint64
-	ComputeInput Duration
-	ComputeInfer Duration
+	ComputeInput Statistic
+	ComputeInfer Statistic
 	// ComputeOutput has the time for the outputs of the whole batch, as the others for it.
-	ComputeOutput Duration
+	ComputeOutput Statistic
 }
 
 // GPUStats are the server's GPU gauges by UUID.

@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 			r.notice("Unable to remove shared memory: " + err.Error())
 		}
 	}()
-	restore, err := r.trace(ctx)
+	restore, err := r.setTraces(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func (r *run) sweep(ctx context.Context) error {
 
 func (r *run) sweepBatch(ctx context.Context, batch int) error {
 	preparing, stop := r.untilInterrupt(ctx)
-	requests, err := r.requests(preparing, batch)
+	requests, err := r.prepareRequests(preparing, batch)
 	stop()
 	defer r.release(ctx, requests)
 	switch {
@@ -258,7 +258,7 @@ func (r *run) sweepBatch(ctx context.Context, batch int) error {
 		return setupError("Failed to init manager inputs", err)
 	}
 	r.size = requests.size
-	gen := r.generator(ctx, requests)
+	gen := r.newGenerator(ctx, requests)
 	defer gen.Close()
 	return r.loadError(ctx, gen, r.search(ctx, gen, batch))
 }

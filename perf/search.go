@@ -21,23 +21,24 @@ func (r *run) search(ctx context.Context, gen load.Generator, batch int) error {
 		}
 		return meets, nil
 	}
-	var err error
+	mode, values := r.settings.Mode, r.settings.Range
 	switch {
-	case r.settings.Mode == FixedSchedule:
-		_, err = visit(fixedRate)
-	case r.settings.Mode == Periodic:
-		_, err = visit(r.settings.Range.End)
-	case r.settings.Mode == Sessions:
-		_, err = visit(r.settings.Range.Start)
-	case !r.settings.Mode.sweeps():
-		_, err = visit(meanRate(r.settings.Intervals))
+	case mode == FixedSchedule:
+		values = one(fixedRate)
+	case mode == Periodic:
+		values = one(values.End)
+	case mode == Sessions:
+		values = one(values.Start)
+	case mode == Intervals:
+		values = one(meanRate(r.settings.Intervals))
 	case r.settings.Search == Binary:
-		err = binary(r.settings.Range, r.settings.Mode == Concurrency, visit)
-	default:
-		err = linear(r.settings.Range, visit)
+		return binary(values, mode == Concurrency, visit)
 	}
-	return err
+	return linear(values, visit)
 }
+
+// one returns the range of one level.
+func one(v float64) Range { return Range{List: []float64{v}} }
 
 // verdict says whether a level meets the latency limit.
 type verdict uint8

@@ -32,11 +32,11 @@ func extremes(windows []point) (low, high point) {
 }
 
 // stable reports whether the last windows agree within the threshold.
-func stable(history []point, windows int, threshold float64, checkLatency bool) bool {
-	if len(history) < windows {
+func stable(history []point, threshold float64, checkLatency bool) bool {
+	if len(history) < windowCount {
 		return false
 	}
-	low, high := extremes(history[len(history)-windows:])
+	low, high := extremes(history[len(history)-windowCount:])
 	if low.throughput == 0 || high.throughput/low.throughput > 1+threshold {
 		return false
 	}
@@ -45,11 +45,11 @@ func stable(history []point, windows int, threshold float64, checkLatency bool) 
 
 // exceeded reports whether a recent window has reached the latency limit, so
 // that the level cannot meet it. Limit 0 means no limit.
-func exceeded(history []point, windows int, limitNs int64) bool {
-	if limitNs == 0 || len(history) < windows {
+func exceeded(history []point, limitNs int64) bool {
+	if limitNs == 0 || len(history) < windowCount {
 		return false
 	}
-	for _, p := range history[len(history)-windows:] {
+	for _, p := range history[len(history)-windowCount:] {
 		if p.latency >= limitNs {
 			return true
 		}
@@ -58,25 +58,22 @@ func exceeded(history []point, windows int, limitNs int64) bool {
 }
 
 // spread returns how much the last windows differ, zeros before there are enough.
-func spread(history []point, windows int) Spread {
-	if len(history) < windows {
+func spread(history []point) Spread {
+	if len(history) < windowCount {
 		return Spread{}
 	}
-	low, high := extremes(history[len(history)-windows:])
+	low, high := extremes(history[len(history)-windowCount:])
 	return Spread{high.throughput/low.throughput - 1, float64(high.latency)/float64(low.latency) - 1}
 }
 
-// trials holds the windows of a level.
-type trials struct {
-	history []point
+// lastWindows holds the last windows of a level.
+type lastWindows struct {
+	history []point   // of all windows
 	recent  []*window // the last three; nil where the window failed
 	errs    []error
 }
 
-func (t *trials) add(w *window, p point, err error) {
-	if err != nil {
-		p = failedPoint
-	}
+func (t *lastWindows) add(w *window, p point, err error) {
 	t.history = append(t.history, p)
 	t.recent, t.errs = append(t.recent, w), append(t.errs, err)
 	if len(t.recent) > windowCount {
@@ -84,7 +81,7 @@ func (t *trials) add(w *window, p point, err error) {
 	}
 }
 
-func (t *trials) firstError() error {
+func (t *lastWindows) firstError() error {
 	for _, err := range t.errs {
 		if err != nil {
 			return err
@@ -95,25 +92,25 @@ func (t *trials) firstError() error {
 
 // measureWindows measures until three windows agree, as perf_analyzer does. It returns the last
 // three windows, nil if none has requests.
-func (r *run) measureWindows(ctx context.Context, clock *levelClock, l *Level) (*window, error) {
-	var t trials
+func (r *run) measureWindows(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
+	var t lastWindows
 	threshold := r.settings.Stability
 	for l.Trials < r.settings.MaxTrials && !l.Stable && !l.Incomplete {
-		if err := clock.gen.Err(); err != nil {
+		if err := cursor.gen.Err(); err != nil {
 			return nil, err
 		}
-		if err := r.trial(ctx, clock, l, &t); err != nil {
+		if err := r.addWindow(ctx, cursor, l, &t); err != nil {
 			return nil, err
 		}
 		if l.Incomplete {
 			break
 		}
-		l.Stable = stable(t.history, windowCount, threshold, true)
-		if exceeded(t.history, windowCount, int64(r.settings.LatencyLimit)) {
+		l.Stable = stable(t.history, threshold, true)
+		if exceeded(t.history, int64(r.settings.LatencyLimit)) {
 			break
 		}
 	}
-	if r.settings.Async && !l.Stable && !l.Incomplete && stable(t.history, windowCount, threshold, false) {
+	if r.settings.Async && !l.Stable && !l.Incomplete && stable(t.history, threshold, false) {
 		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
 		l.Stable = true
 	}
@@ -132,10 +129,10 @@ func (r *run) measureWindows(ctx context.Context, clock *levelClock, l *Level) (
 	return merge(good), nil
 }
 
-// trial is one window of a level.
-func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials) error {
+// addWindow measures one window of a level.
+func (r *run) addWindow(ctx context.Context, cursor *windowCursor, l *Level, t *lastWindows) error {
 	r.progress.window()
-	w, err := r.measure(ctx, clock)
+	w, err := r.measureWindow(ctx, cursor)
 	if errors.Is(err, errInterrupted) {
 		l.Incomplete = true
 		if w == nil { // it had no requests; the level is computed from the windows before it
@@ -149,15 +146,15 @@ func (r *run) trial(ctx context.Context, clock *levelClock, l *Level, t *trials)
 	l.Trials++
 	if err != nil {
 		t.add(nil, failedPoint, err)
-		l.Detail.addWindow(clock, nil, err)
+		l.Detail.addWindow(cursor, nil, err)
 		r.observe(WindowDone{Trial: l.Trials, Err: err})
 		return nil
 	}
-	s, _ := r.glance(w, l.Batch)
+	s, _ := r.quickSummary(w, l.Batch)
 	r.warnOfOneRequest(&s)
 	t.add(w, point{s.Throughput, int64(s.Stabilizing)}, nil)
-	l.Detail.addWindow(clock, &s, nil)
-	l.Spread = spread(t.history, windowCount)
+	l.Detail.addWindow(cursor, &s, nil)
+	l.Spread = spread(t.history)
 	r.progress.done(&s, l)
 	r.observe(WindowDone{Trial: l.Trials, Summary: &s})
 	return nil

@@ -24,48 +24,44 @@ func TestStable(t *testing.T) {
 		name       string
 		throughput []float64
 		latency    []int64
-		windows    int
 		any        bool // any latency is stable
 		want       bool
 	}{
-		{"all apart", []float64{1, 1000, 500}, []int64{1}, 3, false, false},
-		{"close", []float64{500, 520, 510}, []int64{1}, 3, false, true},
-		{"latency apart", []float64{500, 520, 510}, []int64{100, 106, 112}, 3, false, false},
-		{"latency not looked at", []float64{500, 520, 510}, []int64{100, 106, 112}, 3, true, true},
-		{"latency close", []float64{500, 520, 510}, []int64{100, 104, 108}, 3, false, true},
-		{"last three", []float64{1, 1000, 500, 1500, 500, 520, 510}, []int64{1}, 3, false, true},
-		{"a failed window", []float64{500, 0, 510}, []int64{1}, 3, false, false},
-		{"too few", []float64{500, 510}, []int64{1}, 3, false, false},
-		{"none", nil, []int64{1}, 3, false, false},
-		{"five", []float64{500, 520, 510, 505, 515}, []int64{100, 104, 108, 102, 106}, 5, false, true},
-		{"five apart", []float64{1, 1000, 510, 505, 515}, []int64{100, 104, 108, 102, 106}, 5, false, false},
-		{"two", []float64{500, 1000, 1, 505, 515}, []int64{100, 104, 108, 102, 106}, 2, false, true},
-		{"equality passes", []float64{100, 110, 100}, []int64{1}, 3, false, true},
+		{"all apart", []float64{1, 1000, 500}, []int64{1}, false, false},
+		{"close", []float64{500, 520, 510}, []int64{1}, false, true},
+		{"latency apart", []float64{500, 520, 510}, []int64{100, 106, 112}, false, false},
+		{"latency not looked at", []float64{500, 520, 510}, []int64{100, 106, 112}, true, true},
+		{"latency close", []float64{500, 520, 510}, []int64{100, 104, 108}, false, true},
+		{"last three", []float64{1, 1000, 500, 1500, 500, 520, 510}, []int64{1}, false, true},
+		{"a failed window", []float64{500, 0, 510}, []int64{1}, false, false},
+		{"too few", []float64{500, 510}, []int64{1}, false, false},
+		{"none", nil, []int64{1}, false, false},
+		{"equality passes", []float64{100, 110, 100}, []int64{1}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, stable(history(c.throughput, c.latency), c.windows, 0.1, !c.any))
+			require.Equal(t, c.want, stable(history(c.throughput, c.latency), 0.1, !c.any))
 		})
 	}
 }
 
 func TestSpread(t *testing.T) {
 	t.Parallel()
-	s := spread(history([]float64{900, 100, 110, 105}, []int64{1, 200, 100, 150}), 3)
+	s := spread(history([]float64{900, 100, 110, 105}, []int64{1, 200, 100, 150}))
 	require.InDelta(t, 0.1, s.Throughput, 1e-9)
 	require.InDelta(t, 1.0, s.Latency, 1e-9)
-	require.True(t, math.IsInf(spread([]point{{100, 5}, failedPoint, {100, 5}}, 3).Throughput, 1))
-	require.Zero(t, spread(history([]float64{100, 110}, []int64{5}), 3), "too few windows")
+	require.True(t, math.IsInf(spread([]point{{100, 5}, failedPoint, {100, 5}}).Throughput, 1))
+	require.Zero(t, spread(history([]float64{100, 110}, []int64{5})), "too few windows")
 }
 
 func TestExceeded(t *testing.T) {
 	t.Parallel()
 	apart := []float64{1, 1000, 500}
-	require.True(t, exceeded(history(apart, []int64{2_000_000}), 3, 1_000_000))
-	require.True(t, exceeded(history(apart, []int64{1, 1_000_000, 1}), 3, 1_000_000), "strictly below is within")
-	require.False(t, exceeded(history(apart, []int64{100_000}), 3, 1_000_000))
-	require.False(t, exceeded(history(apart[:2], []int64{2_000_000}), 3, 1_000_000), "three windows first")
-	require.False(t, exceeded(history(apart, []int64{2_000_000}), 3, 0), "no limit")
+	require.True(t, exceeded(history(apart, []int64{2_000_000}), 1_000_000))
+	require.True(t, exceeded(history(apart, []int64{1, 1_000_000, 1}), 1_000_000), "strictly below is within")
+	require.False(t, exceeded(history(apart, []int64{100_000}), 1_000_000))
+	require.False(t, exceeded(history(apart[:2], []int64{2_000_000}), 1_000_000), "three windows first")
+	require.False(t, exceeded(history(apart, []int64{2_000_000}), 0), "no limit")
 }
 
 func TestOverhead(t *testing.T) {

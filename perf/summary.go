@@ -8,16 +8,16 @@ import (
 	"triton/pkg/measure"
 )
 
-// glance computes the figures of a window that decide stability and are printed after it. Load
+// quickSummary computes the figures of a window that decide stability and are printed after it. Load
 // runs meanwhile, so it does not sort: it takes a few passes over the samples.
-func (r *run) glance(w *window, batch int) (Summary, []int64) {
+func (r *run) quickSummary(w *window, batch int) (Summary, []int64) {
 	s := Summary{
 		Requests: len(w.samples),
 		Duration: time.Duration(w.ns),
 		Overhead: w.overhead,
 		Server:   w.server,
 		GPU:      w.gpu,
-		Errors:   w.refused,
+		Errors:   w.errors,
 		Process:  w.process.figures(),
 	}
 	s.Throughput = measure.Throughput(uint64(s.Requests)*uint64(max(batch, 1)), w.ns)
@@ -54,9 +54,9 @@ func (r *run) glance(w *window, batch int) (Summary, []int64) {
 	return s, latencies
 }
 
-// summarize computes all figures of the windows of a level. The load is paused.
-func (r *run) summarize(w *window, batch int) Summary {
-	s, latencies := r.glance(w, batch)
+// fullSummary computes all figures of the windows of a level. The load is paused.
+func (r *run) fullSummary(w *window, batch int) Summary {
+	s, latencies := r.quickSummary(w, batch)
 	r.warnOfOneRequest(&s)
 	batches := measure.DivideBatches(w.samples, w.from, w.to())
 	slices.Sort(latencies)

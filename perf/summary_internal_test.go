@@ -25,8 +25,8 @@ func TestGlanceAgreesWithTheSummary(t *testing.T) {
 	t.Parallel()
 	r := &run{settings: Settings{Config: Config{Percentile: 97.5}}}
 	w := manySamples()
-	quick, _ := r.glance(w, 2)
-	full := r.summarize(w, 2)
+	quick, _ := r.quickSummary(w, 2)
+	full := r.fullSummary(w, 2)
 	require.Equal(t, full.Latency(97.5), quick.Latency(97.5))
 	require.Equal(t, full.Latency(97.5), quick.Stabilizing)
 	require.Equal(t, full.StabilizingInterval, full.Percentiles[3].Interval)
@@ -43,7 +43,7 @@ func BenchmarkGlance(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			r := &run{settings: Settings{Config: Config{Percentile: p}}}
 			for b.Loop() {
-				r.glance(w, 1)
+				r.quickSummary(w, 1)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func BenchmarkGlance(b *testing.B) {
 func BenchmarkSummarize(b *testing.B) {
 	w, r := manySamples(), &run{}
 	for b.Loop() {
-		r.summarize(w, 1)
+		r.fullSummary(w, 1)
 	}
 }
 

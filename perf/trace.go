@@ -12,9 +12,9 @@ import (
 // restoreTimeout is how long the server may take to restore its trace settings.
 const restoreTimeout = 5 * time.Second
 
-// trace changes the server's trace settings and returns a function that restores those that
+// setTraces changes the server's trace settings and returns a function that restores those that
 // were in force. perf_analyzer leaves them changed.
-func (r *run) trace(ctx context.Context) (restore func(), err error) {
+func (r *run) setTraces(ctx context.Context) (restore func(), err error) {
 	change := r.settings.Trace
 	if len(change) == 0 {
 		return func() {}, nil

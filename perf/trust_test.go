@@ -40,7 +40,7 @@ func TestStallShowsFromTheSchedule(t *testing.T) {
 		require.Equal(t, time.Second, l.Schedule.MaxLatency)
 		require.Regexp(t, `^1[01]\.\d % of the requests started more than 1 ms late, on average \d+ usec$`, l.Late)
 		require.Equal(t, perf.Grade("F"), l.Grade)
-		require.True(t, rep.Late())
+		require.True(t, rep.ClientLimited())
 	})
 }
 
@@ -143,7 +143,7 @@ func TestClientLimitIsReported(t *testing.T) {
 				require.NoError(t, err)
 				l := rep.Levels[0]
 				require.Equal(t, c.want, l.ClientLimit)
-				require.Equal(t, c.want != "", rep.Late())
+				require.Equal(t, c.want != "", rep.ClientLimited())
 				require.InDelta(t, c.cores/2, l.Process.Busy(), 0.001)
 				require.InDelta(t, max(c.machine, -1), l.Process.Machine, 0.001)
 				require.InDelta(t, float64(c.delay), float64(l.Process.Delay), 1000)

@@ -70,8 +70,8 @@ func (r Range) validate(m Mode, limit time.Duration) error {
 	return nil
 }
 
-// Sweeps reports whether the range is not that of DefaultConfig: whether its end is given.
-func (r Range) Sweeps() bool { return len(r.List) > 0 || r.End != 1 }
+// EndGiven reports whether the range is not that of DefaultConfig: whether its end is given.
+func (r Range) EndGiven() bool { return len(r.List) > 0 || r.End != 1 }
 
 // Highest returns the highest level, 0 if the latency limit ends the sweep.
 func (r Range) Highest() float64 {

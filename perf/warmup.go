@@ -24,8 +24,8 @@ func (r *run) warmUp(ctx context.Context, gen load.Generator, l *Level) error {
 	if err := r.becomeIdle(ctx, gen); err != nil {
 		return err
 	}
-	done := gen.Start(r.generated(at, n))
-	if at.Mode == Concurrency {
+	done := gen.Start(r.demand(at, n))
+	if at.Mode == Concurrency { // perf_analyzer has no line for the warm-up of the other modes
 		r.observe(LevelStarted{Batch: l.Batch, Load: at, WarmUp: true})
 	}
 	return r.await(ctx, gen, done)
@@ -67,9 +67,10 @@ func (r *run) unlessInterrupted(ctx context.Context, wait func(context.Context) 
 	return err
 }
 
-// finish waits, after an interrupt, for the requests in flight. A request that is not answered
-// within answerTime does not keep the results back.
-func (r *run) finish(ctx context.Context, gen load.Generator) error {
+// endInterrupted ends a level that was interrupted under load: it waits for the requests in flight.
+// A request that is not answered within answerTime does not keep the results back.
+func (r *run) endInterrupted(ctx context.Context, gen load.Generator, l *Level) error {
+	l.Incomplete, r.report.Interrupted = true, true
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	err := gen.Drain(limited)
@@ -80,9 +81,9 @@ func (r *run) finish(ctx context.Context, gen load.Generator) error {
 	return err
 }
 
-// start puts the generator under the load of a level, after the last request of the level before
+// startLoad puts the generator under the load of a level, after the last request of the level before
 // was answered and the connections are open.
-func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
+func (r *run) startLoad(ctx context.Context, gen load.Generator, l *Level) error {
 	if err := r.becomeIdle(ctx, gen); err != nil {
 		return err
 	}
@@ -90,11 +91,13 @@ func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
 		return err
 	}
 	gen.Collect(nil, lane.Now())
+	// The observer may wait, as that of several models does until all are here. Requests with due times
+	// must not begin meanwhile; the others keep up the load under which it waits.
 	rate := l.Load.Mode.Rate()
 	if rate {
 		r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
 	}
-	gen.Start(r.generated(l.Load, 0))
+	gen.Start(r.demand(l.Load, 0))
 	if !rate {
 		r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
 	}
@@ -104,14 +107,15 @@ func (r *run) start(ctx context.Context, gen load.Generator, l *Level) error {
 // answerer reports whether all workers of a level have received a response.
 type answerer interface{ Answered() bool }
 
-// answerPoll is how often settle looks. It is a prime number of microseconds, so that windows do not
+// answerPoll is how often awaitAnswers asks. It is a prime number of microseconds, so that windows do not
 // begin in step with a periodic load.
 const answerPoll = 997 * time.Microsecond
 
-// settle waits until the level is under way: every worker has received a response, which includes
+// awaitAnswers waits until the level is under way: every worker has received a response, which includes
 // the first execution on the server, or with a schedule the first response has come. It waits no
-// longer than a window.
-func (r *run) settle(ctx context.Context, gen load.Generator, l *Level) error {
+// longer than a window. An interrupt is no error here: the load runs already, so that measureLevel has
+// to wait for its requests.
+func (r *run) awaitAnswers(ctx context.Context, gen load.Generator, l *Level) error {
 	begin := time.Now()
 	limit := windowLength(r.settings.Interval)
 	for !answered(gen) {
@@ -119,7 +123,7 @@ func (r *run) settle(ctx context.Context, gen load.Generator, l *Level) error {
 			l.WarmUp.Limit = true
 			return nil
 		}
-		if err := r.pause(ctx, gen, answerPoll); err != nil {
+		if err := r.sleepUnderLoad(ctx, gen, answerPoll); err != nil {
 			if errors.Is(err, errInterrupted) {
 				l.Incomplete = true
 				err = nil

@@ -14,6 +14,9 @@ import (
 var ErrNoRequests = errors.New("No valid requests recorded within time interval. Please use a larger time window.")
 
 var (
+	// errInterrupted ends a wait. It makes a level incomplete (Level.Incomplete), which ends the run
+	// without an error (Report.Interrupted): run.level turns it into both where no load runs yet, and
+	// endInterrupted where requests are in flight.
 	errInterrupted = errors.New("interrupted")
 	errNoSnapshot  = errors.New("server statistics: they could not be read at the start of the window")
 )
@@ -30,63 +33,66 @@ type window struct {
 	server   *ServerStats
 	gpu      *GPUStats
 	process  *processUse // nil if the client is not watched
-	refused  uint64      // requests that failed
+	errors   uint64      // requests that failed
 	// before and after are the server's counters at both ends; nil if they could not be read.
 	before, after snapshot
 }
 
 func (w *window) to() int64 { return w.from + w.ns }
 
-// levelClock makes the windows of a level adjacent: each begins where the previous one ended.
-type levelClock struct {
+// windowCursor is where the next window of a level begins, which makes the windows adjacent: each
+// begins where the previous one ended.
+type windowCursor struct {
 	gen         load.Generator
 	windowStart int64            // start of the next window
 	edges       []int64          // the start of the first window, and the end of each
 	later       []measure.Sample // ended after the last window
-	totals      measure.Totals
-	started     uint64
-	refused     uint64
-	refusal     error    // the last one
-	tolerated   uint64   // requests that failed in the windows
-	discarded   int      // requests that completed before the first window
-	before      snapshot // of the server at windowStart; nil if it could not be read
-	scraper     *scraper
+	// What the generator and the server had counted at windowStart.
+	totals   measure.Totals
+	started  uint64
+	errors   uint64
+	counters snapshot // nil if the server's could not be read
+
+	lastError    error
+	windowErrors uint64 // requests that failed in the windows
+	discarded    int    // requests that completed before the first window
+	scraper      *scraper
 }
 
-// startClock discards what was recorded before and takes the first snapshots.
-func (r *run) startClock(ctx context.Context, gen load.Generator) (*levelClock, error) {
-	c := &levelClock{gen: gen}
+// startWindows discards what was recorded before and takes the first snapshots.
+func (r *run) startWindows(ctx context.Context, gen load.Generator) (*windowCursor, error) {
+	c := &windowCursor{gen: gen}
 	if r.settings.CollectMetrics {
 		c.scraper = startScraper(ctx, r.settings.Config, r.notice)
 	}
 	var err error
-	if c.before, err = r.serverSnapshot(ctx); err != nil {
+	if c.counters, err = r.serverSnapshot(ctx); err != nil {
 		c.stop()
 		return nil, err
 	}
 	c.windowStart = lane.Now()
 	c.edges = []int64{c.windowStart}
 	batch := gen.Collect(nil, c.windowStart)
-	c.totals, c.started, c.refused = batch.Totals, batch.Started, batch.Refused
+	c.totals, c.started, c.errors = batch.Totals, batch.Started, batch.Errors
 	c.discarded = len(batch.Samples)
 	r.watcher.take() // what was before the window
 	return c, nil
 }
 
-func (c *levelClock) stop() {
+func (c *windowCursor) stop() {
 	if c.scraper != nil {
 		c.scraper.stop()
 	}
 }
 
-// measure runs one window to its end or until the interrupt. After an interrupt
+// measureWindow runs one window to its end or until the interrupt. After an interrupt
 // it returns the window so far with errInterrupted.
-func (r *run) measure(ctx context.Context, c *levelClock) (*window, error) {
-	waitErr := r.wait(ctx, c)
+func (r *run) measureWindow(ctx context.Context, c *windowCursor) (*window, error) {
+	waitErr := r.awaitWindowEnd(ctx, c)
 	if waitErr != nil && !errors.Is(waitErr, errInterrupted) {
 		return nil, waitErr
 	}
-	w, err := r.endWindow(ctx, c)
+	w, err := r.closeWindow(ctx, c)
 	if err != nil && waitErr != nil {
 		return nil, waitErr // the interrupt left nothing to count
 	}
@@ -96,13 +102,13 @@ func (r *run) measure(ctx context.Context, c *levelClock) (*window, error) {
 	return w, waitErr
 }
 
-// wait waits for the end of the window.
-func (r *run) wait(ctx context.Context, c *levelClock) error {
+// awaitWindowEnd waits for the end of the window.
+func (r *run) awaitWindowEnd(ctx context.Context, c *windowCursor) error {
 	if r.settings.Windows == TimeWindows {
-		return r.pause(ctx, c.gen, windowLength(r.settings.Interval))
+		return r.sleepUnderLoad(ctx, c.gen, windowLength(r.settings.Interval))
 	}
 	for {
-		if err := r.pause(ctx, c.gen, time.Second); err != nil {
+		if err := r.sleepUnderLoad(ctx, c.gen, time.Second); err != nil {
 			return err
 		}
 		if c.gen.Pending() >= r.settings.Samples {
@@ -120,9 +126,9 @@ func windowLength(interval time.Duration) time.Duration {
 	return time.Duration(float64(interval.Milliseconds())*1.2) * time.Millisecond
 }
 
-// pause waits for d. It returns earlier, with an error, when a worker fails or the run is
+// sleepUnderLoad waits for d while the load runs. It returns earlier, with an error, when a worker fails or the run is
 // interrupted.
-func (r *run) pause(ctx context.Context, gen load.Generator, d time.Duration) error {
+func (r *run) sleepUnderLoad(ctx context.Context, gen load.Generator, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -137,9 +143,9 @@ func (r *run) pause(ctx context.Context, gen load.Generator, d time.Duration) er
 	}
 }
 
-// endWindow ends the window now and returns it.
-func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
-	w, err := r.cut(ctx, c)
+// closeWindow ends the window now and returns it.
+func (r *run) closeWindow(ctx context.Context, c *windowCursor) (*window, error) {
+	w, err := r.collectWindow(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -149,29 +155,29 @@ func (r *run) endWindow(ctx context.Context, c *levelClock) (*window, error) {
 	return w, r.setServer(w)
 }
 
-// cut ends the window now and returns it without the figures of the server.
-func (r *run) cut(ctx context.Context, c *levelClock) (*window, error) {
+// collectWindow ends the window now and returns it without the figures of the server.
+func (r *run) collectWindow(ctx context.Context, c *windowCursor) (*window, error) {
 	to := lane.Now()
-	w := &window{from: c.windowStart, ns: to - c.windowStart, before: c.before}
+	w := &window{from: c.windowStart, ns: to - c.windowStart, before: c.counters}
 	batch := c.gen.Collect(c.later, to)
 	w.totals, w.started = batch.Totals.Sub(c.totals), batch.Started-c.started
-	w.refused, c.refusal = batch.Refused-c.refused, batch.Refusal
-	c.totals, c.started, c.refused = batch.Totals, batch.Started, batch.Refused
-	c.tolerated += w.refused
+	w.errors, c.lastError = batch.Errors-c.errors, batch.LastError
+	c.totals, c.started, c.errors = batch.Totals, batch.Started, batch.Errors
+	c.windowErrors += w.errors
 	w.span = measure.Span(batch.Samples)
 	w.samples, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
 	if r.settings.Mode == Concurrency { // in the other modes idle workers wait for a time
 		w.overhead = overhead(w.ns, batch.Waited)
 	}
 	w.process = r.watcher.take()
-	r.weigh(w.process)
+	r.checkStillLight(w.process)
 	c.windowStart = to
 	c.edges = append(c.edges, to)
 	var err error
-	if c.before, err = r.serverSnapshot(ctx); err != nil {
+	if c.counters, err = r.serverSnapshot(ctx); err != nil {
 		return nil, err
 	}
-	w.after = c.before
+	w.after = c.counters
 	if c.scraper != nil {
 		w.gpu, err = c.scraper.take()
 	}
@@ -208,10 +214,11 @@ func merge(windows []*window) *window {
 		all.samples = append(all.samples, w.samples...)
 		all.ns += w.ns
 		all.started += w.started
-		all.refused += w.refused
+		all.errors += w.errors
 		all.process = all.process.add(w.process)
 		all.overhead += w.overhead / float64(len(windows))
 		if n := int64(w.totals.Completed); n > 0 {
+			// perf_analyzer adds means in whole nanoseconds, weighted with n.
 			request += w.totals.Request / n * n
 			send += w.totals.Send / n * n
 			receive += w.totals.Receive / n * n

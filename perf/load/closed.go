@@ -11,35 +11,35 @@ import (
 // one before is answered. Worker t of n sends requests t, t+n, t+2n and so on of the source.
 type Closed struct {
 	pool
-	active  atomic.Int64 // workers of the level
-	quotas  atomic.Int64 // workers with a quota left
-	drained chan struct{}
-	loops   []*loop // of the workers, in their order
+	active    atomic.Int64  // workers of the level
+	quotas    atomic.Int64  // workers with a quota left
+	totalDone chan struct{} // receives when the last of a number of requests is answered
+	loops     []*loop       // of the workers, in their order
 }
 
 var _ Generator = (*Closed)(nil)
 
 // NewClosed returns a generator without workers, which end with Close or with ctx.
 func NewClosed(ctx context.Context, o Options) *Closed {
-	g := &Closed{drained: make(chan struct{}, 1)}
+	g := &Closed{totalDone: make(chan struct{}, 1)}
 	g.init(ctx, o)
 	return g
 }
 
-// Start keeps l.Concurrency requests in flight. The first l.Total mod l.Concurrency workers
+// Start keeps d.Concurrency requests in flight. The first d.Total mod d.Concurrency workers
 // send one request more than the others.
-func (g *Closed) Start(l Level) <-chan struct{} {
-	if l.Total == 0 {
-		g.set(l.Concurrency, unlimited)
+func (g *Closed) Start(d Demand) <-chan struct{} {
+	if d.Total == 0 {
+		g.set(d.Concurrency, unlimited)
 		return nil
 	}
-	g.quotas.Store(int64(min(l.Concurrency, l.Total)))
+	g.quotas.Store(int64(min(d.Concurrency, d.Total)))
 	select {
-	case <-g.drained:
+	case <-g.totalDone:
 	default:
 	}
-	g.set(l.Concurrency, int64(l.Total))
-	return g.drained
+	g.set(d.Concurrency, int64(d.Total))
+	return g.totalDone
 }
 
 // Connect opens the connections of n workers in advance.
@@ -232,7 +232,7 @@ func (l *loop) finishQuota() {
 		return
 	}
 	select {
-	case l.g.drained <- struct{}{}:
+	case l.g.totalDone <- struct{}{}:
 	default:
 	}
 }

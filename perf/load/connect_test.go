@@ -24,7 +24,7 @@ func TestConnectInAdvance(t *testing.T) {
 		require.Equal(t, time.Second, time.Since(begin), "all at a time")
 		require.EqualValues(t, 3, l.dialed.Load())
 		require.NoError(t, g.Connect(t.Context(), 2), "they are open")
-		g.Start(load.Level{Concurrency: 3})
+		g.Start(load.Demand{Concurrency: 3})
 		synctest.Wait()
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -56,15 +56,15 @@ func TestAnswered(t *testing.T) {
 			synctest.Wait()
 			return g.Answered()
 		}
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		require.False(t, after(900*time.Millisecond))
 		require.True(t, after(200*time.Millisecond))
 		// The request in flight belongs to the level before, and does not count.
-		g.Start(load.Level{Concurrency: 2})
+		g.Start(load.Demand{Concurrency: 2})
 		require.False(t, after(950*time.Millisecond))
 		require.False(t, after(100*time.Millisecond), "only the new worker has a response of this level")
 		require.True(t, after(time.Second))
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		require.False(t, after(0), "again")
 	})
 }
@@ -77,15 +77,15 @@ func TestErrorsOfTheServerAreTolerated(t *testing.T) {
 			Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}, TolerateErrors: true,
 		})
 		defer g.Close()
-		<-g.Start(load.Level{Concurrency: 2, Total: 5})
+		<-g.Start(load.Demand{Concurrency: 2, Total: 5})
 		b := g.Collect(nil, lane.Now())
 		require.Empty(t, b.Samples)
-		require.EqualValues(t, 5, b.Refused)
-		require.EqualError(t, b.Refusal, "not now")
+		require.EqualValues(t, 5, b.Errors)
+		require.EqualError(t, b.LastError, "not now")
 		require.NoError(t, g.Err())
 
 		l.fail = func(int) error { return errors.New("broken") }
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "broken")
 	})

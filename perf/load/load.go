@@ -13,8 +13,8 @@ import (
 	"triton/pkg/measure"
 )
 
-// Level is the load that a generator keeps up.
-type Level struct {
+// Demand is what a generator has to send.
+type Demand struct {
 	Concurrency int      // requests in flight; of a Closed generator
 	Schedule    Schedule // when requests start; of a Paced generator
 	Total       int      // requests to send; 0: no end
@@ -22,10 +22,10 @@ type Level struct {
 
 // Generator sends requests. One goroutine calls its methods, except Snapshot.
 type Generator interface {
-	// Start sends the requests of a level until Start, Pause, Drain or Close is called. The
+	// Start sends what is demanded until Start, Pause, Drain or Close is called. The
 	// channel receives once Total requests are answered; when a worker fails, Failed is
 	// closed instead.
-	Start(l Level) <-chan struct{}
+	Start(d Demand) <-chan struct{}
 	// Pause starts no more requests.
 	Pause()
 	// Drain pauses, waits until no request is in flight, and ends the open sequences. It
@@ -71,7 +71,8 @@ type Options struct {
 	Alarm func(stop <-chan struct{}) Alarm
 }
 
-func (o *Options) alarm(stop <-chan struct{}) Alarm {
+// NewAlarm returns an alarm of the options.
+func (o *Options) NewAlarm(stop <-chan struct{}) Alarm {
 	if o.Alarm == nil {
 		return TimerAlarm(stop)
 	}
@@ -94,11 +95,11 @@ type Failure struct {
 
 // Batch holds what the workers recorded since the last Collect.
 type Batch struct {
-	Samples []measure.Sample
-	Totals  measure.Totals // since the start
-	Started uint64         // requests that were sent, since the start
-	Refused uint64         // requests that failed and were tolerated, since the start
-	Refusal error          // one of their errors
+	Samples   []measure.Sample
+	Totals    measure.Totals // since the start
+	Started   uint64         // requests that were sent, since the start
+	Errors    uint64         // requests that failed and were tolerated, since the start
+	LastError error          // of one of the workers
 	// Waited is the mean over the workers of the time inside requests.
 	Waited int64
 }

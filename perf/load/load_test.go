@@ -62,7 +62,7 @@ func TestNullServers(t *testing.T) {
 				},
 			})
 			defer g.Close()
-			<-g.Start(load.Level{Concurrency: 7, Total: 500})
+			<-g.Start(load.Demand{Concurrency: 7, Total: 500})
 			require.EqualValues(t, 500, served(), "a quota is exact")
 			require.EqualValues(t, 500, checked.Load())
 			require.Equal(t, 500, g.Pending())
@@ -74,14 +74,14 @@ func TestNullServers(t *testing.T) {
 			g.Snapshot(&counts)
 			require.EqualValues(t, 500, counts.N())
 
-			g.Start(load.Level{Concurrency: 3})
+			g.Start(load.Demand{Concurrency: 3})
 			for served() < 1000 {
 				time.Sleep(time.Millisecond) // real time: this server is outside
 			}
 			require.NoError(t, g.Drain(t.Context()))
 			at := served()
 			require.EqualValues(t, at-500, g.Pending())
-			<-g.Start(load.Level{Concurrency: 9, Total: 20})
+			<-g.Start(load.Demand{Concurrency: 9, Total: 20})
 			require.EqualValues(t, at+20, served(), "after a drain nothing else is sent")
 			require.NoError(t, g.Err())
 			require.Empty(t, g.Failures())
@@ -153,7 +153,7 @@ func TestStepsWrapAround(t *testing.T) {
 		l, prepared := newLanes(7)
 		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 2}})
 		defer g.Close()
-		<-g.Start(load.Level{Concurrency: 3, Total: 12})
+		<-g.Start(load.Demand{Concurrency: 3, Total: 12})
 		seen := map[int]int{}
 		for range 12 {
 			seen[(<-l.sent)[1]]++
@@ -181,12 +181,12 @@ func TestLevelsUpAndDown(t *testing.T) {
 			synctest.Wait()
 			return len(l.sent)
 		}
-		g.Start(load.Level{Concurrency: 4})
+		g.Start(load.Demand{Concurrency: 4})
 		require.Equal(t, 40, perSecond())
-		g.Start(load.Level{Concurrency: 2})
+		g.Start(load.Demand{Concurrency: 2})
 		time.Sleep(1500 * time.Millisecond)
 		require.Equal(t, 20, perSecond())
-		g.Start(load.Level{Concurrency: 5})
+		g.Start(load.Demand{Concurrency: 5})
 		time.Sleep(1500 * time.Millisecond)
 		require.Equal(t, 50, perSecond())
 		g.Pause()
@@ -201,7 +201,7 @@ func TestDrainWaitsForRequestsInFlight(t *testing.T) {
 		l, prepared := newLanes(1)
 		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.Start(load.Level{Concurrency: 3})
+		g.Start(load.Demand{Concurrency: 3})
 		time.Sleep(1500 * time.Millisecond)
 		start := time.Now()
 		require.NoError(t, g.Drain(t.Context()))
@@ -209,7 +209,7 @@ func TestDrainWaitsForRequestsInFlight(t *testing.T) {
 		require.Equal(t, 6, g.Pending())
 		require.NoError(t, g.Drain(t.Context()), "again, at once")
 
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		time.Sleep(time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -228,7 +228,7 @@ func TestFailures(t *testing.T) {
 		}
 		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.Start(load.Level{Concurrency: 3})
+		g.Start(load.Demand{Concurrency: 3})
 		require.NoError(t, g.Err())
 		<-g.Failed()
 		synctest.Wait()
@@ -245,7 +245,7 @@ func TestDialFails(t *testing.T) {
 		l.dialErr = errors.New("no server")
 		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.Start(load.Level{Concurrency: 2, Total: 4})
+		g.Start(load.Demand{Concurrency: 2, Total: 4})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "no server")
 	})
@@ -261,7 +261,7 @@ func TestCheckFails(t *testing.T) {
 			return nil
 		}})
 		defer g.Close()
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "Output doesn't match expected output")
 		require.Equal(t, 2, g.Pending())
@@ -272,7 +272,7 @@ func TestCloseEndsRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, prepared := newLanes(1)
 		g := load.NewClosed(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
-		g.Start(load.Level{Concurrency: 5})
+		g.Start(load.Demand{Concurrency: 5})
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
 		g.Close()
@@ -303,7 +303,7 @@ func TestServerErrorsKeepTheirText(t *testing.T) {
 		prepared, err := c.Prepare(loadtest.Request())
 		require.NoError(t, err)
 		g := load.NewClosed(t.Context(), load.Options{Dialer: c, Source: &load.Steps{Prepared: []*lane.Prepared{prepared}, Batch: 1}})
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "Exceeds maximum queue size", p)
 		g.Close()
@@ -319,12 +319,12 @@ func TestAllocations(t *testing.T) {
 	require.NoError(t, err)
 	g := load.NewClosed(t.Context(), load.Options{Dialer: c, Source: &load.Steps{Prepared: []*lane.Prepared{prepared}, Batch: 1}, Live: true})
 	defer g.Close()
-	<-g.Start(load.Level{Concurrency: 1, Total: 3000})
+	<-g.Start(load.Demand{Concurrency: 1, Total: 3000})
 	var samples []measure.Sample
 	samples = g.Collect(samples, lane.Now()).Samples[:0]
 	const n = 1000
 	perRun := testing.AllocsPerRun(3, func() {
-		<-g.Start(load.Level{Concurrency: 1, Total: n})
+		<-g.Start(load.Demand{Concurrency: 1, Total: n})
 		samples = g.Collect(samples, lane.Now()).Samples[:0]
 	})
 	require.Less(t, perRun/n, 0.1)
@@ -351,7 +351,7 @@ func TestWaitingForTheFinalResponseIsNoOverhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := load.NewClosed(t.Context(), load.Options{Dialer: decoupled{}, Source: &load.Steps{Prepared: []*lane.Prepared{{}}, Batch: 1}})
 		defer g.Close()
-		<-g.Start(load.Level{Concurrency: 1, Total: 10})
+		<-g.Start(load.Demand{Concurrency: 1, Total: 10})
 		b := g.Collect(nil, lane.Now())
 		require.Len(t, b.Samples, 10)
 		require.EqualValues(t, 100*time.Millisecond, b.Samples[0].Latency)

@@ -82,7 +82,7 @@ func TestPeriodicStartsGroups(t *testing.T) {
 				s := &streams{responses: 5}
 				g := s.periodic(t, c.options)
 				defer g.Close()
-				<-g.Start(load.Level{Total: c.total})
+				<-g.Start(load.Demand{Total: c.total})
 				require.NoError(t, g.Err())
 				require.Equal(t, seconds(c.starts...), s.starts)
 				require.Len(t, collect(g), c.total)
@@ -96,7 +96,7 @@ func TestPeriodicFailures(t *testing.T) {
 		s := &streams{responses: 3}
 		g := s.periodic(t, load.PeriodicOptions{First: 1, Step: 1, Period: 4})
 		defer g.Close()
-		g.Start(load.Level{Total: 2})
+		g.Start(load.Demand{Total: 2})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "Request received final response before request period was reached. Request period must be at most the total number of responses received by any request.")
 	})
@@ -104,7 +104,7 @@ func TestPeriodicFailures(t *testing.T) {
 		s := &streams{responses: 3, fail: errors.New("no luck")}
 		g := s.periodic(t, load.PeriodicOptions{First: 1, Step: 1, Period: 2})
 		defer g.Close()
-		g.Start(load.Level{Total: 2})
+		g.Start(load.Demand{Total: 2})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "no luck")
 		require.NoError(t, g.Drain(t.Context()))
@@ -120,18 +120,18 @@ func TestRefusedRequestsOfOnceLoads(t *testing.T) {
 			Dialer: s, Source: &load.Steps{Prepared: []*lane.Prepared{{}}, Batch: 1}, TolerateErrors: true,
 		}, load.PeriodicOptions{First: 2, Step: 2, Period: 3})
 		defer g.Close()
-		<-g.Start(load.Level{Total: 5})
+		<-g.Start(load.Demand{Total: 5})
 		require.NoError(t, g.Err())
-		require.EqualValues(t, 5, g.Collect(nil, lane.Now()).Refused)
+		require.EqualValues(t, 5, g.Collect(nil, lane.Now()).Errors)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := &streams{fail: refused, begin: lane.Now()}
 		first, second := &talk{turns: 3}, &talk{turns: 1}
 		g := load.NewSessions(t.Context(), load.Options{Dialer: s, TolerateErrors: true}, []load.Session{first, second})
 		defer g.Close()
-		<-g.Start(load.Level{Concurrency: 1})
+		<-g.Start(load.Demand{Concurrency: 1})
 		require.NoError(t, g.Err())
-		require.EqualValues(t, 2, g.Collect(nil, lane.Now()).Refused)
+		require.EqualValues(t, 2, g.Collect(nil, lane.Now()).Errors)
 		require.Equal(t, 1, first.next, "its second turn has no answer to go on with")
 		require.Zero(t, first.answers)
 		require.Equal(t, 1, second.next)
@@ -144,7 +144,7 @@ func TestPeriodicDrains(t *testing.T) {
 		g := s.periodic(t, load.PeriodicOptions{First: 1, Step: 1, Period: 2})
 		defer g.Close()
 		require.NoError(t, g.Drain(t.Context()), "before the start")
-		g.Start(load.Level{Total: 9})
+		g.Start(load.Demand{Total: 9})
 		time.Sleep(3 * time.Second)
 		require.NoError(t, g.Drain(t.Context()))
 		require.EqualValues(t, 7*time.Second, lane.Now()-s.begin, "the second request, from 2 s on, ends")
@@ -153,7 +153,7 @@ func TestPeriodicDrains(t *testing.T) {
 
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		g.Start(load.Level{Total: 2})
+		g.Start(load.Demand{Total: 2})
 		require.ErrorIs(t, g.Drain(ended), context.Canceled)
 	})
 }
@@ -190,7 +190,7 @@ func TestSessions(t *testing.T) {
 		g := load.NewSessions(t.Context(), load.Options{Dialer: s}, []load.Session{talks[0], talks[1], talks[2]})
 		defer g.Close()
 		require.NoError(t, g.Drain(t.Context()), "before the start")
-		<-g.Start(load.Level{Concurrency: 2})
+		<-g.Start(load.Demand{Concurrency: 2})
 		require.NoError(t, g.Err())
 		require.Equal(t, seconds(0, 0, 1, 2), s.starts, "the third session follows the second; the first has a turn after 1 s of pause")
 		require.Len(t, collect(g), 4)
@@ -206,7 +206,7 @@ func TestSessionsEnd(t *testing.T) {
 		later := &talk{turns: 5}
 		g := load.NewSessions(t.Context(), load.Options{Dialer: s}, []load.Session{&talk{turns: 5}, later})
 		defer g.Close()
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		time.Sleep(1500 * time.Millisecond) // in the first pause
 		require.NoError(t, g.Drain(t.Context()))
 		require.EqualValues(t, 1500*time.Millisecond, lane.Now()-s.begin)
@@ -217,7 +217,7 @@ func TestSessionsEnd(t *testing.T) {
 		s := &streams{responses: 1, begin: lane.Now()}
 		g := load.NewSessions(t.Context(), load.Options{Dialer: s}, []load.Session{&talk{turns: 1, fail: errors.New("bad turn")}})
 		defer g.Close()
-		g.Start(load.Level{Concurrency: 1})
+		g.Start(load.Demand{Concurrency: 1})
 		<-g.Failed()
 		require.EqualError(t, g.Failures()[0].Err, "bad turn")
 	})

@@ -54,13 +54,13 @@ func NewPaced(ctx context.Context, o Options) *Paced {
 	return g
 }
 
-// Start starts a request at each time of l.Schedule, counted from now. It ends the schedule
+// Start starts a request at each time of d.Schedule, counted from now. It ends the schedule
 // of the level before; requests of that level that are due still start.
-func (g *Paced) Start(l Level) <-chan struct{} {
+func (g *Paced) Start(d Demand) <-chan struct{} {
 	g.endSchedule()
 	stop, done := make(chan struct{}), make(chan struct{}, 1)
 	g.stop = stop
-	g.pacer.Go(func() { g.pace(l, stop, done) })
+	g.pacer.Go(func() { g.pace(d, stop, done) })
 	return done
 }
 
@@ -124,7 +124,7 @@ func (g *Paced) Close() {
 
 // pace hands over the requests of a schedule as they become due. The schedule begins once the
 // first worker is connected, so that connecting does not delay the first request.
-func (g *Paced) pace(l Level, stop <-chan struct{}, done chan<- struct{}) {
+func (g *Paced) pace(demand Demand, stop <-chan struct{}, done chan<- struct{}) {
 	if len(g.lanes) == 0 {
 		g.addLane()
 	}
@@ -137,11 +137,11 @@ func (g *Paced) pace(l Level, stop <-chan struct{}, done chan<- struct{}) {
 	case <-g.ctx.Done():
 		return
 	}
-	alarm := g.options.alarm(stop)
+	alarm := g.options.NewAlarm(stop)
 	defer alarm.Close()
 	begin := lane.Now()
-	for n := uint64(0); l.Total == 0 || n < uint64(l.Total); n++ {
-		at, ok := l.Schedule.Next()
+	for n := uint64(0); demand.Total == 0 || n < uint64(demand.Total); n++ {
+		at, ok := demand.Schedule.Next()
 		if !ok {
 			break
 		}

@@ -22,7 +22,7 @@ func TestScheduleIsKept(t *testing.T) {
 		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}, Live: true})
 		defer g.Close()
 		begin := lane.Now()
-		<-g.Start(load.Level{Schedule: load.Constant(4), Total: 12})
+		<-g.Start(load.Demand{Schedule: load.Constant(4), Total: 12})
 		require.EqualValues(t, 4*time.Second, lane.Now()-begin, "the last one starts after 3 s")
 		samples := collect(g)
 		require.Len(t, samples, 12)
@@ -45,7 +45,7 @@ func TestLateRequestsSaySo(t *testing.T) {
 		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}, Max: 2})
 		defer g.Close()
 		// Two in flight are two requests a second: of four, every second one waits longer.
-		<-g.Start(load.Level{Schedule: load.Constant(4), Total: 8})
+		<-g.Start(load.Demand{Schedule: load.Constant(4), Total: 8})
 		var late []time.Duration
 		for _, s := range collect(g) {
 			require.EqualValues(t, time.Second, s.Latency, "service time is not what waits")
@@ -71,7 +71,7 @@ func TestScheduleBeginsConnected(t *testing.T) {
 		g := load.NewPaced(t.Context(), load.Options{Dialer: slowDialer{l}, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
 		begin := lane.Now()
-		<-g.Start(load.Level{Schedule: load.At([]time.Duration{0, 2 * time.Second})})
+		<-g.Start(load.Demand{Schedule: load.At([]time.Duration{0, 2 * time.Second})})
 		require.EqualValues(t, 4*time.Second, lane.Now()-begin)
 		samples := collect(g)
 		require.Len(t, samples, 2)
@@ -80,7 +80,7 @@ func TestScheduleBeginsConnected(t *testing.T) {
 		}
 		require.EqualValues(t, 1, l.dialed.Load())
 
-		g.Start(load.Level{Schedule: load.At([]time.Duration{0})})
+		g.Start(load.Demand{Schedule: load.At([]time.Duration{0})})
 		require.NoError(t, g.Drain(t.Context()), "also before the first request")
 	})
 }
@@ -98,7 +98,7 @@ func TestBurstsStartTogether(t *testing.T) {
 				times = append(times, time.Duration(2*i)*time.Second)
 			}
 		}
-		<-g.Start(load.Level{Schedule: load.At(times)})
+		<-g.Start(load.Demand{Schedule: load.At(times)})
 		samples := collect(g)
 		require.Len(t, samples, len(times))
 		for _, s := range samples {
@@ -151,13 +151,13 @@ func TestPacedDrains(t *testing.T) {
 		l, prepared := newLanes(1)
 		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.Start(load.Level{Schedule: load.Constant(2)})
+		g.Start(load.Demand{Schedule: load.Constant(2)})
 		time.Sleep(3100 * time.Millisecond)
 		begin := time.Now()
 		require.NoError(t, g.Drain(t.Context()))
 		require.Equal(t, 900*time.Millisecond, time.Since(begin))
 		require.Equal(t, 6, g.Pending())
-		g.Start(load.Level{Schedule: load.Constant(2)})
+		g.Start(load.Demand{Schedule: load.Constant(2)})
 		time.Sleep(600 * time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -171,13 +171,13 @@ func TestDrainDoesNotSendTheBacklog(t *testing.T) {
 		l, prepared := newLanes(1) // a request takes a second
 		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}, Max: 2})
 		defer g.Close()
-		g.Start(load.Level{Schedule: load.Constant(100)})
+		g.Start(load.Demand{Schedule: load.Constant(100)})
 		time.Sleep(10*time.Second + time.Millisecond)
 		begin := time.Now()
 		require.NoError(t, g.Drain(t.Context()))
 		require.LessOrEqual(t, time.Since(begin), time.Second, "only requests in flight")
 		require.LessOrEqual(t, len(collect(g)), 22)
-		<-g.Start(load.Level{Schedule: load.Constant(2), Total: 4})
+		<-g.Start(load.Demand{Schedule: load.Constant(2), Total: 4})
 		for _, s := range collect(g) {
 			require.Zero(t, s.Late, "the next level begins with free workers")
 		}
@@ -190,7 +190,7 @@ func TestPacedFails(t *testing.T) {
 		l.fail = func(int) error { return errors.New("no luck") }
 		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		done := g.Start(load.Level{Schedule: load.Constant(10), Total: 5})
+		done := g.Start(load.Demand{Schedule: load.Constant(10), Total: 5})
 		<-g.Failed()
 		synctest.Wait()
 		require.ErrorIs(t, g.Err(), load.ErrLoad)
@@ -202,7 +202,7 @@ func TestPacedFails(t *testing.T) {
 		l.dialErr = errors.New("no connection")
 		g := load.NewPaced(t.Context(), load.Options{Dialer: l, Source: &load.Steps{Prepared: prepared, Batch: 1}})
 		defer g.Close()
-		g.Start(load.Level{Schedule: load.Constant(10)})
+		g.Start(load.Demand{Schedule: load.Constant(10)})
 		<-g.Failed()
 		require.ErrorIs(t, g.Drain(t.Context()), load.ErrLoad, "requests that are due have no worker")
 	})
@@ -216,13 +216,13 @@ type sent struct {
 }
 
 func TestSequences(t *testing.T) {
-	for name, start := range map[string]func(context.Context, load.Options) (load.Generator, load.Level){
-		"closed": func(ctx context.Context, o load.Options) (load.Generator, load.Level) {
-			return load.NewClosed(ctx, o), load.Level{Concurrency: 3, Total: 3 * 25}
+	for name, start := range map[string]func(context.Context, load.Options) (load.Generator, load.Demand){
+		"closed": func(ctx context.Context, o load.Options) (load.Generator, load.Demand) {
+			return load.NewClosed(ctx, o), load.Demand{Concurrency: 3, Total: 3 * 25}
 		},
-		"paced": func(ctx context.Context, o load.Options) (load.Generator, load.Level) {
+		"paced": func(ctx context.Context, o load.Options) (load.Generator, load.Demand) {
 			o.Max = 3
-			return load.NewPaced(ctx, o), load.Level{Schedule: load.Constant(10), Total: 3 * 25}
+			return load.NewPaced(ctx, o), load.Demand{Schedule: load.Constant(10), Total: 3 * 25}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

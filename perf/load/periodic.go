@@ -36,11 +36,11 @@ func NewPeriodic(ctx context.Context, o Options, p PeriodicOptions) *Periodic {
 	return g
 }
 
-// Start sends l.Total requests.
-func (g *Periodic) Start(l Level) <-chan struct{} {
-	done := g.begin(l.Total)
+// Start sends d.Total requests.
+func (g *Periodic) Start(d Demand) <-chan struct{} {
+	done := g.begin(d.Total)
 	g.group.Lock()
-	g.group.next, g.group.total = 0, l.Total
+	g.group.next, g.group.total = 0, d.Total
 	g.group.Unlock()
 	g.startGroup(g.options.First)
 	return done

@@ -102,9 +102,9 @@ func (p *pool) Collect(samples []measure.Sample, now int64) Batch {
 		b.Samples, totals, waited = w.rec.Take(b.Samples, now, w.busy.Load())
 		b.Totals = b.Totals.Add(totals)
 		b.Started += w.started.Load()
-		b.Refused += w.refused.Load()
-		if err := w.refusal.Load(); err != nil {
-			b.Refusal = *err
+		b.Errors += w.errors.Load()
+		if err := w.lastError.Load(); err != nil {
+			b.LastError = *err
 		}
 		if waited > 0 {
 			b.Waited += waited

@@ -39,10 +39,10 @@ func NewSessions(ctx context.Context, o Options, list []Session) *Sessions {
 	return g
 }
 
-// Start keeps l.Concurrency sessions open, until none is left.
-func (g *Sessions) Start(l Level) <-chan struct{} {
-	done := g.begin(l.Concurrency)
-	for range l.Concurrency {
+// Start keeps d.Concurrency sessions open, until none is left.
+func (g *Sessions) Start(d Demand) <-chan struct{} {
+	done := g.begin(d.Concurrency)
+	for range d.Concurrency {
 		g.start(g.run)
 	}
 	return done

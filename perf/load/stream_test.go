@@ -44,7 +44,7 @@ func TestStreams(t *testing.T) {
 				s.Decoupled = always(responses)
 			}
 			g := streaming(t, s, nil)
-			<-g.Start(load.Level{Concurrency: 3, Total: 100})
+			<-g.Start(load.Demand{Concurrency: 3, Total: 100})
 			require.EqualValues(t, 100, s.Requests())
 			require.NoError(t, g.Err())
 			samples := collect(g)
@@ -78,7 +78,7 @@ func TestStreamResponsesAreChecked(t *testing.T) {
 		}
 		return nil
 	})
-	<-g.Start(load.Level{Concurrency: 2, Total: 20})
+	<-g.Start(load.Demand{Concurrency: 2, Total: 20})
 	require.NoError(t, g.Err(), g.Failures())
 }
 
@@ -91,7 +91,7 @@ func TestStreamErrorsKeepTheirText(t *testing.T) {
 		return nil
 	}
 	g := streaming(t, s, nil)
-	g.Start(load.Level{Concurrency: 1})
+	g.Start(load.Demand{Concurrency: 1})
 	<-g.Failed()
 	require.EqualError(t, g.Failures()[0].Err, "Exceeds maximum queue size")
 }

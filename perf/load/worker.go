@@ -12,17 +12,17 @@ import (
 
 // worker sends one request at a time over a lane of its own.
 type worker struct {
-	options *Options
-	id      int
-	conn    lane.Conn
-	request Request
-	x       lane.Exchange
-	rec     measure.Recorder
-	started atomic.Uint64
-	busy    atomic.Bool // a request is in flight
-	err     atomic.Pointer[error]
-	refused atomic.Uint64         // requests whose error was tolerated
-	refusal atomic.Pointer[error] // the last of these errors
+	options   *Options
+	id        int
+	conn      lane.Conn
+	request   Request
+	x         lane.Exchange
+	rec       measure.Recorder
+	started   atomic.Uint64
+	busy      atomic.Bool // a request is in flight
+	err       atomic.Pointer[error]
+	errors    atomic.Uint64         // requests whose error was tolerated
+	lastError atomic.Pointer[error] // the last of these errors
 }
 
 func newWorker(o *Options, id int) *worker {
@@ -77,8 +77,8 @@ func (w *worker) tolerate(err error) error {
 	if !w.options.TolerateErrors || !errors.As(err, new(*status.Error)) {
 		return err
 	}
-	w.refused.Add(1)
-	w.refusal.Store(&err)
+	w.errors.Add(1)
+	w.lastError.Store(&err)
 	return nil
 }
 

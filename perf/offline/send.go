@@ -66,7 +66,7 @@ func (p *pipeline) infer(b *batch) (*client.Response, error) {
 			return nil, errGivenUp
 		}
 		if try == p.options.Retries {
-			return nil, p.judge(err)
+			return nil, p.requestError(err)
 		}
 		p.state.retries.Add(1)
 		if isOverload(err) {
@@ -78,9 +78,9 @@ func (p *pipeline) infer(b *batch) (*client.Response, error) {
 	}
 }
 
-// judge returns the error of a request that failed each time. If the model is not ready either, it
+// requestError returns the error of a request that failed each time. If the model is not ready either, it
 // ends the run.
-func (p *pipeline) judge(err error) error {
+func (p *pipeline) requestError(err error) error {
 	ctx, cancel := context.WithTimeout(p.ctx, readyTimeout)
 	defer cancel()
 	if ready, readyErr := p.client.ModelReady(ctx, p.options.Model, p.options.Version); ready && readyErr == nil {

@@ -169,16 +169,12 @@ func (c *Console) clientBlock(s *perf.Summary) {
 	for _, p := range s.Percentiles {
 		c.printf("    p%g latency: %d usec\n", p.P, usec(p.Latency))
 	}
-	if c.settings.Decoupled {
+	if c.settings.Decoupled || c.settings.InProcess() {
 		c.printf("    \n")
 		return
 	}
 	total, send, recv, wait := clientMicros(s)
 	protocol := c.settings.Protocol
-	if protocol == "" {
-		c.printf("    \n")
-		return
-	}
 	c.printf("    Avg %s time: %d usec (", protocol, total)
 	switch {
 	case protocol == "gRPC" && c.verbose:

@@ -41,8 +41,8 @@ func timeline(n int) (all []perf.Tick) {
 
 func window() *perf.Summary {
 	s := &perf.Summary{Requests: 1000, Throughput: 1900, Server: &perf.ServerStats{
-		Inferences: 4000, Executions: 1000, Queue: perf.Duration{Count: 1000, Ns: 12_400_000}, ComputeInput: perf.Duration{Count: 1000, Ns: 3_000_000},
-		ComputeInfer: perf.Duration{Count: 1000, Ns: 410_000_000}, ComputeOutput: perf.Duration{Count: 1000, Ns: 2_100_000},
+		Inferences: 4000, Executions: 1000, Queue: perf.Statistic{Count: 1000, Ns: 12_400_000}, ComputeInput: perf.Statistic{Count: 1000, Ns: 3_000_000},
+		ComputeInfer: perf.Statistic{Count: 1000, Ns: 410_000_000}, ComputeOutput: perf.Statistic{Count: 1000, Ns: 2_100_000},
 	}}
 	s.GPU = gpus(1)
 	return s
@@ -205,7 +205,7 @@ func TestLiveColors(t *testing.T) {
 func TestLiveServerOfAnEnsemble(t *testing.T) {
 	t.Parallel()
 	v := newLiveView(perf.Started{Settings: sweep(), Progress: func() perf.Progress { return perf.Progress{Level: 1, Trial: 1} }}, palette(false))
-	step := perf.ServerStats{Queue: perf.Duration{Count: 2, Ns: 4000}, ComputeInfer: perf.Duration{Count: 2, Ns: 2_000_000}}
+	step := perf.ServerStats{Queue: perf.Statistic{Count: 2, Ns: 4000}, ComputeInfer: perf.Statistic{Count: 2, Ns: 2_000_000}}
 	v.observe(perf.WindowDone{Summary: &perf.Summary{Server: &perf.ServerStats{Ensemble: true, Composing: []perf.ServerStats{step, step}}}})
 	require.Contains(t, v.render(80, 10), "server   queue 4.00 us  compute 2.00 ms")
 }

@@ -97,7 +97,7 @@ func TestNothingUnderflows(t *testing.T) {
 	_, _, _, wait := clientMicros(&s)
 	require.Zero(t, wait)
 	require.Zero(t, subtract(3, 2, 2))
-	require.Zero(t, average(perf.Duration{Ns: 5}))
+	require.Zero(t, average(perf.Statistic{Ns: 5}))
 }
 
 func TestServerWithoutRequests(t *testing.T) {

@@ -23,7 +23,7 @@ type serverMicros struct {
 	cacheTime                     uint64 // hits, misses and compute together
 }
 
-func average(d perf.Duration) uint64 { return averageOf(d.Ns, d.Count) }
+func average(d perf.Statistic) uint64 { return averageOf(d.Ns, d.Count) }
 
 func averageOf(ns, count uint64) uint64 {
 	if count == 0 {
@@ -169,6 +169,6 @@ func serverTimes(s *perf.ServerStats) serverSplit {
 		}
 		return sum
 	}
-	mean := func(d perf.Duration) time.Duration { return time.Duration(d.Ns / max(d.Count, 1)) }
+	mean := func(d perf.Statistic) time.Duration { return time.Duration(d.Ns / max(d.Count, 1)) }
 	return serverSplit{mean(s.Queue), mean(s.ComputeInput), mean(s.ComputeInfer), mean(s.ComputeOutput)}
 }

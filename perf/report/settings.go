@@ -53,7 +53,7 @@ func serviceName(kind string) string {
 // limits writes the ends of the sweep.
 func (c *Console) limits() {
 	s := c.settings
-	if s.Range.Sweeps() && !s.Mode.Once() {
+	if s.Range.EndGiven() && !s.Mode.Once() {
 		c.printf("  Latency limit: %g msec\n", float64(s.LatencyLimit.Microseconds())/1000)
 		limit := s.Range.Highest()
 		switch {

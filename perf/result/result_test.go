@@ -46,9 +46,9 @@ func report() *perf.Report {
 			Schedule: &perf.ScheduleStats{SendRate: 100, Delayed: 2, MaxLate: time.Second, AvgLatency: time.Millisecond, Percentiles: percentiles},
 			Client:   perf.ClientTimes{Completed: 100, Request: 9e5, Send: 1e5, Receive: 2e5}, Overhead: 0.5,
 			Server: &perf.ServerStats{
-				Model: "m", Version: "1", Inferences: 400, Executions: 60, Success: perf.Duration{Count: 100, Ns: 5e7}, Queue: perf.Duration{Count: 100, Ns: 1e7},
-				CacheHit:  perf.Duration{Count: 1, Ns: 1500},
-				Batches:   []perf.BatchStats{{Size: 4, Executions: 20, ComputeInfer: perf.Duration{Count: 20, Ns: 2e6}}, {Size: 8, Executions: 40}},
+				Model: "m", Version: "1", Inferences: 400, Executions: 60, Success: perf.Statistic{Count: 100, Ns: 5e7}, Queue: perf.Statistic{Count: 100, Ns: 1e7},
+				CacheHit:  perf.Statistic{Count: 1, Ns: 1500},
+				Batches:   []perf.BatchStats{{Size: 4, Executions: 20, ComputeInfer: perf.Statistic{Count: 20, Ns: 2e6}}, {Size: 8, Executions: 40}},
 				Composing: []perf.ServerStats{{Model: "part", Version: "2", Inferences: 400}},
 			},
 			GPU: &perf.GPUStats{Utilization: map[string]float64{"GPU-1": 0.5}, Power: map[string]float64{"GPU-1": math.NaN(), "GPU-0": 71}},

@@ -230,7 +230,7 @@ func server(s *perf.ServerStats) *Server {
 	return out
 }
 
-func average(d perf.Duration) float64 {
+func average(d perf.Statistic) float64 {
 	if d.Count == 0 {
 		return 0
 	}

@@ -66,7 +66,7 @@ func exitResult(p process.Process, o *options, rep *perf.Report, err error) erro
 	case rep.Unstable && o.failsOn(failOnUnstable):
 		fmt.Fprint(p.Stderr, "Failed to obtain stable measurement.\n\n")
 		return &process.ExitError{Code: unstable}
-	case rep.Late() && o.failsOn(failOnLate):
+	case rep.ClientLimited() && o.failsOn(failOnLate):
 		fmt.Fprint(p.Stderr, "The client limited a level.\n\n")
 		return &process.ExitError{Code: unstable}
 	case len(rep.Levels) == 0 && !rep.Unstable:

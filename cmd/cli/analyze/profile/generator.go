@@ -136,7 +136,7 @@ func addServer(v trial.Values, s *perf.ServerStats) {
 		}
 		return
 	}
-	for tag, d := range map[trial.Metric]perf.Duration{
+	for tag, d := range map[trial.Metric]perf.Statistic{
 		trial.ServerQueue: s.Queue, trial.ServerInput: s.ComputeInput, trial.ServerInfer: s.ComputeInfer, trial.ServerOutput: s.ComputeOutput,
 	} {
 		if d.Count > 0 {

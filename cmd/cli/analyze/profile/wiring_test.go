@@ -31,7 +31,7 @@ func TestOutcome(t *testing.T) {
 		ThroughputInterval: perf.Interval{Low: 49, High: 51},
 		Client:             perf.ClientTimes{Request: 2 * time.Millisecond, Send: 100 * time.Microsecond, Receive: 300 * time.Microsecond},
 		Server: &perf.ServerStats{Ensemble: true, Composing: []perf.ServerStats{
-			{Queue: perf.Duration{Count: 10, Ns: 1e7}}, {Queue: perf.Duration{Count: 10, Ns: 2e7}, ComputeInfer: perf.Duration{Count: 2, Ns: 1e6}},
+			{Queue: perf.Statistic{Count: 10, Ns: 1e7}}, {Queue: perf.Statistic{Count: 10, Ns: 2e7}, ComputeInfer: perf.Statistic{Count: 2, Ns: 1e6}},
 		}},
 	}}
 	o := outcome(perfcmd.Outcome{Report: &perf.Report{Levels: []perf.Level{level}}, LLM: &llm.Metrics{

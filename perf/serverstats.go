@@ -185,18 +185,18 @@ func addBatches(sum, w []BatchStats) []BatchStats {
 	return sum
 }
 
-func (d *Duration) add(more Duration) {
+func (d *Statistic) add(more Statistic) {
 	d.Count += more.Count
 	d.Ns += more.Ns
 }
 
-type statistic interface {
+type counter interface {
 	GetCount() uint64
 	GetNs() uint64
 }
 
-func delta(a, b statistic) Duration {
-	return Duration{a.GetCount() - b.GetCount(), a.GetNs() - b.GetNs()}
+func delta(a, b counter) Statistic {
+	return Statistic{a.GetCount() - b.GetCount(), a.GetNs() - b.GetNs()}
 }
 
 // addServer adds the counters of one more window.
@@ -209,7 +209,7 @@ func addServer(sum, w *ServerStats) *ServerStats {
 	sum.Version = w.Version
 	sum.Inferences += w.Inferences
 	sum.Executions += w.Executions
-	for _, d := range [][2]*Duration{
+	for _, d := range [][2]*Statistic{
 		{&sum.Success, &w.Success},
 		{&sum.Queue, &w.Queue},
 		{&sum.ComputeInput, &w.ComputeInput},

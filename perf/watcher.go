@@ -2,10 +2,8 @@ package perf
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +11,27 @@ import (
 	"triton/pkg/client/lane"
 	"triton/pkg/measure"
 )
+
+// Process says how busy this process was in a window, and how late it noticed responses.
+type Process struct {
+	CPU      time.Duration // processor time
+	Duration time.Duration // of the window
+	Cores    float64       // that the process may use
+	Machine  float64       // busy share of all processors, by any process; negative: not known
+	// Delay is the mean time from an event that the process waits for, such as a response, until
+	// a goroutine runs that handles it; DelayP99 is its 99th percentile. They are measured with
+	// Probes timers of the kernel.
+	Delay, DelayP99 time.Duration
+	Probes          int
+}
+
+// Busy returns the share of the available processor time that the process used.
+func (p *Process) Busy() float64 {
+	if p.Duration <= 0 || p.Cores <= 0 {
+		return 0
+	}
+	return p.CPU.Seconds() / p.Duration.Seconds() / p.Cores
+}
 
 // watcher measures how busy and how late this process is. A probe waits for timers of the kernel
 // through the poller of the runtime, as workers wait for responses. How late it runs is how late
@@ -44,12 +63,9 @@ func watch(d Deps) *watcher {
 		return nil
 	}
 	w := &watcher{usage: d.Usage, stop: make(chan struct{})}
-	newAlarm := d.Alarm
-	if newAlarm == nil {
-		newAlarm = load.TimerAlarm
-	}
+	probe := load.Options{Alarm: d.Alarm}
 	w.probe.Go(func() {
-		alarm := newAlarm(w.stop)
+		alarm := probe.NewAlarm(w.stop)
 		defer alarm.Close()
 		w.run(alarm)
 	})
@@ -130,56 +146,4 @@ func (u *processUse) figures() *Process {
 	p.Delay = time.Duration(measure.Mean(u.delays))
 	p.DelayP99 = time.Duration(measure.PercentileOf(slices.Clone(u.delays), 99))
 	return &p
-}
-
-// The client limits a level when it uses nearly all of its processor time, or when it notices
-// responses so late that this is a tenth of the latency. Delays up to shortDelay are the price of a
-// wake-up.
-const (
-	saturated  = 0.9
-	shortDelay = 100 * time.Microsecond
-	longDelay  = 0.1 // of the average latency
-)
-
-// clientLimit says why the figures are those of the client, and by how much; empty if they are not.
-func (s *Summary) clientLimit() string {
-	p := s.Process
-	if p == nil {
-		return ""
-	}
-	var why []string
-	if p.Delay > shortDelay && float64(p.Delay) >= longDelay*float64(s.AvgLatency) {
-		// At a random time the delay may be longer than the average latency: a process that does
-		// not run for a while delays one response, and sends no other one meanwhile.
-		text := fmt.Sprintf("at random times it would have noticed a response %d usec late on average, which is more than the latency", p.Delay.Microseconds())
-		if p.Delay < s.AvgLatency {
-			text = fmt.Sprintf("it noticed responses %d usec late on average, %.0f %% of the latency",
-				p.Delay.Microseconds(), 100*float64(p.Delay)/float64(s.AvgLatency))
-		}
-		why = append(why, text)
-	}
-	if len(why) > 0 || p.Busy() >= saturated {
-		text := fmt.Sprintf("it used %.2f of %g cores", p.Busy()*p.Cores, p.Cores)
-		if p.Machine >= 0 {
-			text += fmt.Sprintf(", and the machine was %.0f %% busy", 100*p.Machine)
-		}
-		why = append(why, text)
-	}
-	return strings.Join(why, "; ")
-}
-
-// ManyLate reports whether more than one in a hundred requests of a schedule started late.
-// perf_analyzer warns then.
-func (s *Summary) ManyLate() bool {
-	return s.Schedule != nil && float64(s.Schedule.Delayed) > 0.01*float64(s.Requests)
-}
-
-// lateText says how late the requests of a schedule were; empty if they were not.
-func (s *Summary) lateText() string {
-	if !s.ManyLate() {
-		return ""
-	}
-	t := s.Schedule
-	return fmt.Sprintf("%.1f %% of the requests started more than 1 ms late, on average %d usec",
-		100*float64(t.Delayed)/float64(s.Requests), t.AvgLate.Microseconds())
 }
