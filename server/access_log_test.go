@@ -24,7 +24,7 @@ func TestAccessLogCannotBeForged(t *testing.T) {
 	sink, err := log.Open(settings, out, out)
 	require.NoError(t, err)
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "1", 0)),
-		servertest.With(func(o *server.Options) { o.Access = sink.Logger() }))
+		servertest.With(func(o *server.Options) { o.AccessLog = sink.Logger() }))
 	const id = "x status=299 \",\"status\":299,\"y\":\"\nI1122 00:00:00.000000 1 x.go:1] \"forged\""
 	body, err := json.Marshal(map[string]any{"id": id, "inputs": []any{
 		map[string]any{"name": "INPUT0", "datatype": "INT32", "shape": []int{1}, "data": []int{1}},

@@ -133,7 +133,7 @@ func drainUnderLoad(t *testing.T, linger, pause time.Duration) *outcomes {
 	var o outcomes
 	for range ends {
 		s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
-			servertest.With(func(o *server.Options) { o.HTTP.Linger = linger }))
+			servertest.With(func(o *server.Options) { o.HTTP.IdleGrace = linger }))
 		var all sync.WaitGroup
 		begun := o.answered.Load()
 		for i := range clients {

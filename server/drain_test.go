@@ -24,7 +24,7 @@ import (
 func TestDrainSendsClose(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
-		servertest.With(func(o *server.Options) { o.HTTP.Linger = 10 * time.Second }))
+		servertest.With(func(o *server.Options) { o.HTTP.IdleGrace = 10 * time.Second }))
 	var clients sync.WaitGroup
 	var served, lost, closed atomic.Int64
 	for range 8 {

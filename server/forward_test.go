@@ -53,7 +53,7 @@ func TestForwardedHeadersReachEveryModel(t *testing.T) {
 	s := servertest.Start(t, servertest.Repository(dir), servertest.Model("each", ensembleOfSeeing), servertest.With(func(o *server.Options) {
 		o.BackendSettings = pythonSettings(python)
 		o.HTTP.Forward = regexp.MustCompile(`(?i)^(x-weight|timeout)$`)
-		o.GRPC.Limits.Forward = o.HTTP.Forward
+		o.GRPC.Frontend.Forward = o.HTTP.Forward
 		o.SageMaker.Allow, o.SageMaker.DefaultModel = true, "seen"
 		o.Vertex.Allow, o.Vertex.PredictRoute, o.Vertex.HealthRoute, o.Vertex.DefaultModel = true, "/predict", "/health", "seen"
 	}))

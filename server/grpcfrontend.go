@@ -27,20 +27,20 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (portServer, error)
 		return nil, err
 	}
 	s.addrs.GRPC = l.Addr().String()
-	limits := s.opts.GRPC.Limits
-	limits.Pool, limits.Log, limits.Access = s.pool, s.opts.Log, s.opts.Access
-	limits.Regions, limits.Tracer, limits.Logs = s.regions, s.tracer, s.opts.Logs
-	limits.Guard, limits.Data = s.guard, s.opts.Control.Allow
-	limits.Memory = s.requests.budget
-	limits.MaxUnread = int(s.opts.StreamBacklog)
+	o := s.opts.GRPC.Frontend
+	o.Pool, o.Log, o.AccessLog = s.pool, s.opts.Log, s.opts.AccessLog
+	o.Regions, o.Tracer, o.Logs = s.regions, s.tracer, s.opts.Logs
+	o.Guard, o.Data = s.guard, s.opts.Control.Allow
+	o.Memory = s.requests.budget
+	o.MaxUnread = int(s.opts.StreamBacklog)
 	if config != nil {
-		limits.Credentials = credentials.NewTLS(config)
+		o.Credentials = credentials.NewTLS(config)
 	}
 	f := &grpcFrontend{
 		lis: &countingListener{Listener: &drainingListener{Listener: l}, limit: s.connections}, accepting: make(chan struct{}),
-		server: grpc.NewServer(grpcapi.ServerOptions(limits)...),
+		server: grpc.NewServer(grpcapi.ServerOptions(o)...),
 	}
-	grpcapi.Register(f.server, s.service, limits)
+	grpcapi.Register(f.server, s.service, o)
 	return f, nil
 }
 

@@ -34,7 +34,7 @@ func (s *Server) newHTTP(l net.Listener, config *tls.Config) (portServer, error)
 
 func (s *Server) connectionOptions() http1.Options {
 	o := &s.opts.HTTP
-	return http1.Options{Log: s.opts.Log, Linger: o.Linger, MinRate: o.MinRate, MaxConnections: o.MaxConnections, Limit: s.connections}
+	return http1.Options{Log: s.opts.Log, IdleGrace: o.IdleGrace, MinRate: o.MinRate, MaxConnections: o.MaxConnections, Limit: s.connections}
 }
 
 // httpOptions returns the options of the KServe API for every frontend.
@@ -43,7 +43,7 @@ func (s *Server) httpOptions() httpapi.Options {
 	return httpapi.Options{
 		Pool: s.pool, Memory: s.requests.budget, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
-		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, Access: s.opts.Access, Metrics: prometheus.GathererFunc(s.gatherModels), Readiness: s.readiness, State: s,
+		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, AccessLog: s.opts.AccessLog, Metrics: prometheus.GathererFunc(s.gatherModels), Readiness: s.readiness, State: s,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
 		Traffic: s.traffic, Guard: s.guard,
 	}

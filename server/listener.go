@@ -57,15 +57,12 @@ type countingListener struct {
 	handshakes handshakes
 }
 
-// shedAtOnce is how many idle connections are closed when file descriptors are exhausted.
-const shedAtOnce = 8
-
 func (l *countingListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			if outOfFiles(err) { // gRPC tries again
-				l.limit.Shed(shedAtOnce)
+				l.limit.Shed(connlimit.ShedAtOnce)
 			}
 			return nil, err
 		}

@@ -47,7 +47,7 @@ func (s *Server) newMetrics(l net.Listener, config *tls.Config) (portServer, err
 		s.opts.Log.Info("Collecting CPU metrics")
 	}
 	// Idle scrapers do not delay the shutdown: a lost scrape does no harm.
-	f.server = http1.NewServer(f, http1.Options{Log: s.opts.Log, Linger: time.Nanosecond, Limit: s.connections, Reserved: true})
+	f.server = http1.NewServer(f, http1.Options{Log: s.opts.Log, IdleGrace: time.Nanosecond, Limit: s.connections, Reserved: true})
 	s.metrics = f
 	return f, nil
 }

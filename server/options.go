@@ -125,8 +125,8 @@ type Options struct {
 	// Logs is the sink of Log, through which clients change the log settings;
 	// nil: they cannot.
 	Logs *log.Sink
-	// Access logs every request; nil logs none.
-	Access *slog.Logger
+	// AccessLog gets a record of every request; nil: none.
+	AccessLog *slog.Logger
 }
 
 // Isolation configures models that run in processes of their own.
@@ -223,9 +223,9 @@ type HTTP struct {
 	Endpoint
 	// MaxInput limits the JSON of one request, and a decompressed body, in bytes.
 	MaxInput int64
-	// Linger is how long idle connections stay open at a shutdown, for requests
+	// IdleGrace is how long idle connections stay open at a shutdown, for requests
 	// that are on their way.
-	Linger time.Duration
+	IdleGrace time.Duration
 	// MinRate is the minimum average rate of a request body in bytes per
 	// second, in each period of two minutes; 0: one byte in each period.
 	MinRate int64
@@ -241,12 +241,12 @@ type HTTP struct {
 	Origins []string
 }
 
-// GRPC configures the gRPC frontend. The server sets some of Limits itself: the pool,
+// GRPC configures the gRPC frontend. The server sets some of Frontend itself: the pool,
 // the logs, shared memory, the tracer and the credentials.
 type GRPC struct {
 	Endpoint
-	Limits grpcapi.Options
-	TLS    TLS
+	Frontend grpcapi.Options
+	TLS      TLS
 }
 
 // Metrics configures the metrics endpoint. If its address is empty it uses that of
@@ -305,9 +305,9 @@ func Default() Options {
 		Agents:  Agents{Directory: "/opt/tritonserver/repoagents"},
 		HTTP: HTTP{
 			Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8000},
-			MaxInput: 64 << 20, Linger: 250 * time.Millisecond, MinRate: 240,
+			MaxInput: 64 << 20, IdleGrace: 250 * time.Millisecond, MinRate: 240,
 		},
-		GRPC:      GRPC{Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, Limits: grpcapi.Default(nil)},
+		GRPC:      GRPC{Endpoint: Endpoint{Allow: true, Address: "0.0.0.0", Port: 8001}, Frontend: grpcapi.Default(nil)},
 		Metrics:   Metrics{Endpoint: Endpoint{Allow: true, Port: 8002}, GPU: true, CPU: true, Interval: 2 * time.Second},
 		SageMaker: SageMaker{Endpoint: Endpoint{Address: "0.0.0.0", Port: 8080}},
 		Vertex:    Vertex{Endpoint: Endpoint{Address: "0.0.0.0", Port: 8080}},

@@ -236,7 +236,7 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		})
 	}
-	stopUpdates := s.update(failed)
+	stopUpdates := s.keepUpToDate(failed)
 	stopTraffic := s.runTraffic()
 	stopGuard := s.runGuard()
 	defer stopGuard()

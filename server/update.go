@@ -11,23 +11,23 @@ import (
 	"triton/server/repository"
 )
 
-// update keeps the models and the settings up to date until the returned function is called: it loads them, if
+// keepUpToDate keeps the models and the settings up to date until the returned function is called: it loads them, if
 // the ports were opened first, repeats a start that failed, and then polls the repositories in
 // poll control, or follows the desired state. A start that ends the server is sent to failed.
-func (s *Server) update(failed chan<- error) (stop func()) {
+func (s *Server) keepUpToDate(failed chan<- error) (stop func()) {
 	every := time.Duration(0)
 	if c := s.opts.Models.Control; c == repository.ControlPoll || c == repository.ControlAuto {
 		every = s.opts.Models.PollInterval
 	}
-	late := s.opts.ServeWhileLoading
+	loading := s.opts.ServeWhileLoading
 	state := s.opts.State.From != ""
-	if every <= 0 && s.models.Failure() == nil && !late && !state {
+	if every <= 0 && s.models.Failure() == nil && !loading && !state {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if late {
+		if loading {
 			err := s.load(ctx)
 			if err == nil {
 				err = s.applyState(ctx)
@@ -37,7 +37,7 @@ func (s *Server) update(failed chan<- error) (stop func()) {
 				return
 			}
 		}
-		switch started := s.restart(ctx); {
+		switch started := s.retryStart(ctx); {
 		case !started:
 		case state:
 			s.fleet.Run(ctx)
@@ -53,15 +53,15 @@ func (s *Server) update(failed chan<- error) (stop func()) {
 
 // The first repetition of a start comes soon: a volume that is mounted, or a network that comes up.
 const (
-	firstRestart = time.Second
-	maxRestart   = 30 * time.Second
+	firstRetry = time.Second
+	maxRetry   = 30 * time.Second
 )
 
-// restart repeats a start that failed until it succeeds. It reports false if ctx ended before.
+// retryStart repeats a start that failed until it succeeds. It reports false if ctx ended before.
 // Failures for the same reason are logged once.
-func (s *Server) restart(ctx context.Context) bool {
+func (s *Server) retryStart(ctx context.Context) bool {
 	err := s.models.Failure()
-	for wait := firstRestart; err != nil; wait = min(2*wait, maxRestart) {
+	for wait := firstRetry; err != nil; wait = min(2*wait, maxRetry) {
 		select {
 		case <-ctx.Done():
 			return false

@@ -46,7 +46,7 @@ func (o *Options) Validate() error {
 	if err := o.Models.validate(); err != nil {
 		errs = append(errs, err)
 	}
-	limits := o.GRPC.Limits
+	limits := o.GRPC.Frontend
 	limits.Pool = tensor.NewPool() // New sets the one in use
 	if err := limits.Validate(); err != nil {
 		errs = append(errs, err)

@@ -83,8 +83,8 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// Charge counts the rows of the call's request, and bytes that were not known when it was admitted.
-func (e *Entry) Charge(rows int, bytes int64) { e.lease.Charge(rows, bytes) }
+// Spend counts the rows of the call's request, and bytes that were not known when it was admitted.
+func (e *Entry) Spend(rows int, bytes int64) { e.lease.Charge(rows, bytes) }
 
 // Caller returns on whose behalf queues count the request; nil: nobody counts it.
 func (e *Entry) Caller() *infer.Caller { return e.lease.Caller() }

@@ -7,6 +7,7 @@ import (
 
 	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/scheduler"
 	"triton/server/stats"
 )
 
@@ -262,7 +263,6 @@ func (f *flights) drain(completed bool) {
 	f.mu.Unlock()
 	for r := left.Pop(); r != nil; r = left.Pop() {
 		f.runner.opts.Stats.Pending.Add(-1)
-		f.fail(r, status.New(status.Unavailable,
-			"%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag()), stats.Rejected)
+		f.fail(r, scheduler.ErrStopping(r), stats.Rejected)
 	}
 }

@@ -87,7 +87,7 @@ func await(ctx context.Context, r *infer.Request, submit func(*infer.Request) er
 	}
 	resp, err := r.Wait(ctx)
 	if err != nil && r.Cancelled() {
-		return nil, &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
+		return nil, infer.Cancelled(ctx)
 	}
 	return resp, err
 }

@@ -98,6 +98,9 @@ func (l *Limit) Open(closeConn func(), reserved bool) (c *Conn, ok bool) {
 	return c, true
 }
 
+// ShedAtOnce is how many idle connections are closed when file descriptors are exhausted.
+const ShedAtOnce = 8
+
 // Shed closes up to n of the connections that were idle for the longest time, and returns how many
 // it closed.
 func (l *Limit) Shed(n int) int {
@@ -161,7 +164,7 @@ const maxCandidates = 256
 // evict removes the connection that was idle for the longest time; nil if none is idle. The caller
 // holds l.mu, and closes the connection.
 func (l *Limit) evict() *Conn {
-	for range 2 {
+	for range 2 { // the second time with fresh candidates
 		for len(l.mu.oldest) > 0 {
 			first := l.mu.oldest[0]
 			l.mu.oldest = l.mu.oldest[1:]
@@ -214,8 +217,8 @@ func (c *Conn) Active() {
 	}
 }
 
-// Shed closes up to n of the limit's connections, like Limit.Shed.
-func (c *Conn) Shed(n int) {
+// ShedOthers is Limit.Shed.
+func (c *Conn) ShedOthers(n int) {
 	if c != nil {
 		c.limit.Shed(n)
 	}

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/scheduler"
 	"triton/server/stats"
@@ -71,7 +70,7 @@ func New(o Options) *Ensemble {
 func (e *Ensemble) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
 	if ctx.Err() != nil {
 		r.Release()
-		return nil, cancelled(ctx)
+		return nil, infer.Cancelled(ctx)
 	}
 	r.Unary()
 	r.CancelWith(ctx)
@@ -81,13 +80,9 @@ func (e *Ensemble) Infer(ctx context.Context, r *infer.Request) (*infer.Response
 	}
 	resp, err := r.Wait(ctx)
 	if err != nil && ctx.Err() != nil && r.Cancelled() {
-		return nil, cancelled(ctx)
+		return nil, infer.Cancelled(ctx)
 	}
 	return resp, err
-}
-
-func cancelled(ctx context.Context) error {
-	return &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
 }
 
 // Submit starts a request whose Sink takes the responses.

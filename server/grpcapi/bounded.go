@@ -13,9 +13,6 @@ import (
 // load models: a generated message may take many times the memory of its encoded bytes.
 const maxAdmin = 4 << 20
 
-// maxUncounted is the size in bytes up to which the reply of a call that is no inference is not counted.
-const maxUncounted = 16 << 10
-
 // bounded registers services whose messages are read within the memory budgets.
 type bounded struct {
 	*grpc.Server
@@ -34,7 +31,7 @@ func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	b.Server.RegisterService(&d, impl)
 }
 
-// unary returns the handler of a unary method, for which gRPC calls no interceptor.
+// unary returns the handler of a unary method, for which gRPC calls no interceptor: see serviceDesc.
 func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 	a := newAdmin(b.opts)
 	method := "/" + service + "/" + m.MethodName
@@ -43,17 +40,17 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 		in := messageReader{single: true}
 		defer in.end()
 		ctx, open := conn.Context(), true
-		var adm *admission
-		if a.opts.guards() {
-			adm = a.opts.begin(ctx, method)
-			defer adm.leave()
-			ctx, open = context.WithValue(ctx, admissionKey{}, adm), adm.refusal == nil
+		var granted *permission
+		if a.opts.checksCallers() {
+			granted = a.opts.begin(ctx, method)
+			defer granted.leave()
+			ctx, open = context.WithValue(ctx, permissionKey{}, granted), granted.refusal == nil
 		}
 		read := func(v any) error {
 			if !open || a.restrictions.check(ctx, method) != nil {
 				return nil // the call is refused without reading its message
 			}
-			if err := in.begin(conn.Context(), limit, adm); err != nil {
+			if err := in.begin(conn.Context(), limit, granted); err != nil {
 				return err
 			}
 			return in.unmarshal(v)
@@ -63,10 +60,10 @@ func (b bounded) unary(service string, m grpc.MethodDesc) grpc.StreamHandler {
 			return err
 		}
 		replied := b.opts.Memory.NewCharge(memory.Replies)
-		replied.For(adm.account())
+		replied.For(granted.account())
 		defer replied.End()
 		if m, ok := reply.(proto.Message); ok {
-			if n := proto.Size(m); n > maxUncounted {
+			if n := proto.Size(m); n > memory.Uncounted {
 				if err := replied.Take(2 * n); err != nil { // and the message that is sent
 					return statusError(err)
 				}

@@ -34,17 +34,17 @@ type connBudget struct {
 }
 
 // take reports whether n more bytes fit, and charges them if they do.
-func (a *connBudget) take(n int) bool {
-	if a.limit == 0 {
-		a.used.Add(int64(n))
+func (c *connBudget) take(n int) bool {
+	if c.limit == 0 {
+		c.used.Add(int64(n))
 		return true
 	}
 	for {
-		used := a.used.Load()
-		if int64(n) > a.limit-used {
+		used := c.used.Load()
+		if int64(n) > c.limit-used {
 			return false
 		}
-		if a.used.CompareAndSwap(used, used+int64(n)) {
+		if c.used.CompareAndSwap(used, used+int64(n)) {
 			return true
 		}
 	}
@@ -66,13 +66,13 @@ func newBudgetCredentials(o *Options) credentials.TransportCredentials {
 }
 
 // ServerHandshake is called once for each connection. grpc-go reads the connection that it returns.
-func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, info, err := a.TransportCredentials.ServerHandshake(raw)
+func (b *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := b.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return conn, info, err
 	}
 	var who *policy.Principal
-	if a.opts.Guard != nil {
+	if b.opts.Guard != nil {
 		who = connectionPeer(raw, info)
 	}
 	var use *connlimit.Conn
@@ -80,36 +80,26 @@ func (a *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 		use = counted.Use()
 	}
 	budget := &connBudget{
-		AuthInfo: info, limit: a.opts.MaxReceiveConn, memory: a.opts.Memory, peer: who, use: use, idle: a.idle,
-		pace: pace{conn: raw, use: use, log: a.opts.Log},
+		AuthInfo: info, limit: b.opts.MaxReceiveConn, memory: b.opts.Memory, peer: who, use: use, idle: b.idle,
+		pace: pace{conn: raw, use: use, log: b.opts.Log},
 	}
-	return watchHeads(conn, raw, use, a.opts), budget, nil
+	return watchHeads(conn, raw, use, b.opts), budget, nil
 }
 
 // Clone implements credentials.TransportCredentials.
-func (a *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{a.TransportCredentials.Clone(), a.opts, a.idle}
+func (b *budgetCredentials) Clone() credentials.TransportCredentials {
+	return &budgetCredentials{b.TransportCredentials.Clone(), b.opts, b.idle}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with
 // ServerOptions it returns a budget without limits.
 func connBudgetOf(ctx context.Context) *connBudget {
 	if p, ok := peer.FromContext(ctx); ok {
-		if a, ok := p.AuthInfo.(*connBudget); ok {
-			return a
+		if c, ok := p.AuthInfo.(*connBudget); ok {
+			return c
 		}
 	}
 	return &connBudget{}
-}
-
-// useOf returns what counts the calls in flight of a call's connection; nil: nothing does.
-func useOf(ctx context.Context) *connlimit.Conn {
-	if p, ok := peer.FromContext(ctx); ok {
-		if a, ok := p.AuthInfo.(*connBudget); ok {
-			return a.use
-		}
-	}
-	return nil
 }
 
 // charge counts the bytes of one message.
@@ -123,9 +113,9 @@ func newCharge(conn *connBudget) charge {
 	return charge{conn: conn, memory: conn.memory.NewCharge(memory.Messages)}
 }
 
-// Take charges n more bytes. The error is the status of the call.
+// Take implements rpc.Budget: it charges n more bytes. The error is the status of the call.
 func (c *charge) Take(n int) error {
-	if err := c.receive(n); err != nil {
+	if err := c.takeOfConn(n); err != nil {
 		return err
 	}
 	if err := c.memory.Take(n); err != nil {
@@ -136,8 +126,8 @@ func (c *charge) Take(n int) error {
 	return nil
 }
 
-// receive charges bytes whose memory is charged elsewhere.
-func (c *charge) receive(n int) error {
+// takeOfConn charges bytes whose memory is charged elsewhere.
+func (c *charge) takeOfConn(n int) error {
 	if !c.conn.take(n) {
 		return grpcstatus.Errorf(codes.ResourceExhausted,
 			"no memory for this message: the messages in flight of the connection may take %d bytes (--grpc-max-connection-receive-size)", c.conn.limit)
@@ -146,12 +136,12 @@ func (c *charge) receive(n int) error {
 	return nil
 }
 
-// hold is receive for bytes whose memory a pool counts.
-func (c *charge) hold(n int) error {
-	if err := c.receive(n); err != nil {
+// takeForCaller is takeOfConn for bytes whose memory a pool counts.
+func (c *charge) takeForCaller(n int) error {
+	if err := c.takeOfConn(n); err != nil {
 		return err
 	}
-	if err := c.memory.Hold(n); err != nil {
+	if err := c.memory.TakeForCaller(n); err != nil {
 		return statusError(err)
 	}
 	return nil

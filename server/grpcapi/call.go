@@ -44,18 +44,18 @@ type outgoing struct {
 }
 
 // release releases a response that is not written.
-func (a *outgoing) release() {
-	if a.resp != nil {
-		a.resp.Release()
-		a.resp = nil
+func (o *outgoing) release() {
+	if o.resp != nil {
+		o.resp.Release()
+		o.resp = nil
 	}
 }
 
-func (a *outgoing) size() int {
-	if a.resp == nil {
+func (o *outgoing) size() int {
+	if o.resp == nil {
 		return 0
 	}
-	return a.resp.Size()
+	return o.resp.Size()
 }
 
 func dataSize(ts []kserve.Tensor) int {

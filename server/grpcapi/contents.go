@@ -32,21 +32,21 @@ const (
 	fastBytes = 64 << 20
 )
 
-// contentsMemory finds memory for the contents of messages.
-type contentsMemory interface {
+// placer finds memory for the contents of messages.
+type placer interface {
 	// memoryFor returns nil if the contents are to stay in frames.
 	memoryFor(a rpc.Arriving) *tensor.Buffer
 	readArriving(first mem.BufferSlice, total int) (rpc.Arriving, bool)
 }
 
-// readArriving implements contentsMemory.
+// readArriving implements placer.
 func (in *incoming) readArriving(first mem.BufferSlice, total int) (rpc.Arriving, bool) {
 	return in.service.codec.ReadArriving(first, total)
 }
 
-// memoryFor implements contentsMemory. A caller gets no memory of models that it may not use.
+// memoryFor implements placer. A caller gets no memory of models that it may not use.
 func (in *incoming) memoryFor(a rpc.Arriving) *tensor.Buffer {
-	if in.admitted != nil && !in.admitted.May(policy.ActionInfer, a.ModelName, a.ModelVersion) {
+	if in.permission != nil && !in.permission.May(policy.ActionInfer, a.ModelName, a.ModelVersion) {
 		return nil // the call is refused when the message is there
 	}
 	return in.service.memoryFor(a)
@@ -69,63 +69,63 @@ func (s *service) memoryFor(a rpc.Arriving) *tensor.Buffer {
 
 // readContents reads a message of n bytes into data, the contents of its only input into memory
 // that its model takes.
-func (in *messageReader) readContents(n int) error {
+func (m *messageReader) readContents(n int) error {
 	begun := infer.Now()
-	if err := in.step(firstStep); err != nil {
+	if err := m.step(firstStep); err != nil {
 		return err
 	}
 	n -= firstStep
 	step := stepAfter(firstStep, begun)
-	a, ok := in.contents.readArriving(in.data, firstStep+n)
+	a, ok := m.place.readArriving(m.data, firstStep+n)
 	if !ok || a.Size < minContents || a.Size > maxContents {
-		return in.readSteps(n, step)
+		return m.readSteps(n, step)
 	}
-	b := in.reserve(a)
+	b := m.reserve(a)
 	if b == nil {
-		return in.readSteps(n, step)
+		return m.readSteps(n, step)
 	}
-	in.arrived.Buffer = b
-	here := copyFrom(b.Bytes(), in.data, a.Contents)
-	in.data = cut(in.data, a.Contents)
-	if err := in.fill(b.Bytes()[here:]); err != nil {
+	m.placed.Buffer = b
+	here := copyFrom(b.Bytes(), m.data, a.Contents)
+	m.data = cut(m.data, a.Contents)
+	if err := m.fill(b.Bytes()[here:]); err != nil {
 		return err
 	}
-	in.unreserve()
-	in.arrived.Frame = len(in.data)
-	in.data = append(in.data, rpc.Lend(b))
-	return in.read(n - (a.Size - here))
+	m.unreserve()
+	m.placed.Frame = len(m.data)
+	m.data = append(m.data, rpc.Lend(b))
+	return m.read(n - (a.Size - here))
 }
 
 // reserve returns memory for the contents; nil if there is none, or if too much is reserved for the
 // connection.
-func (in *messageReader) reserve(a rpc.Arriving) *tensor.Buffer {
-	in.reserved = a.Size
-	if in.charge.conn.reserved.Add(int64(a.Size)) > maxReserved {
-		in.unreserve()
+func (m *messageReader) reserve(a rpc.Arriving) *tensor.Buffer {
+	m.reserved = a.Size
+	if m.charge.conn.reserved.Add(int64(a.Size)) > maxReserved {
+		m.unreserve()
 		return nil
 	}
-	b := in.contents.memoryFor(a)
+	b := m.place.memoryFor(a)
 	if b == nil {
-		in.unreserve()
+		m.unreserve()
 	}
 	return b
 }
 
 // unreserve ends the reservation: the contents have arrived, or will not.
-func (in *messageReader) unreserve() {
-	in.charge.conn.reserved.Add(-int64(in.reserved))
-	in.reserved = 0
+func (m *messageReader) unreserve() {
+	m.charge.conn.reserved.Add(-int64(m.reserved))
+	m.reserved = 0
 }
 
 // fill reads len(b) bytes, in steps as read does.
-func (in *messageReader) fill(b []byte) error {
+func (m *messageReader) fill(b []byte) error {
 	step, read := maxStep/8, chunk
 	for len(b) > 0 {
 		if len(b) <= step+step/8 {
 			step = len(b)
 		}
 		begun := infer.Now()
-		if err := in.copyStep(b[:step], read); err != nil {
+		if err := m.copyStep(b[:step], read); err != nil {
 			return err
 		}
 		took := time.Duration(infer.Now() - begun)
@@ -141,15 +141,15 @@ func (in *messageReader) fill(b []byte) error {
 }
 
 // copyStep reads len(b) bytes that are charged at once, some of them at a time.
-func (in *messageReader) copyStep(b []byte, read int) error {
-	if err := in.charge.hold(len(b)); err != nil {
+func (m *messageReader) copyStep(b []byte, read int) error {
+	if err := m.charge.takeForCaller(len(b)); err != nil {
 		return err
 	}
-	pace := &in.charge.conn.pace
+	pace := &m.charge.conn.pace
 	begun := pace.begin()
 	defer func() { pace.end(begun) }()
 	for len(b) > 0 {
-		frames, err := in.from.Read(min(read, len(b)))
+		frames, err := m.from.Read(min(read, len(b)))
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF

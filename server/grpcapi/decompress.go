@@ -11,35 +11,35 @@ import (
 )
 
 // decompress replaces compressed data by decompressed data.
-func (in *messageReader) decompress() error {
-	name := in.from.RecvCompress()
+func (m *messageReader) decompress() error {
+	name := m.from.RecvCompress()
 	named := name != "" && name != encoding.Identity
-	switch compressed := in.header[0]; {
+	switch compressed := m.header[0]; {
 	case compressed == 0:
 		return nil
 	case compressed != 1:
-		in.free()
+		m.free()
 		return grpcstatus.Errorf(codes.Internal, "grpc: received unexpected payload format %d", compressed)
 	case !named:
-		in.free()
+		m.free()
 		return grpcstatus.Error(codes.Internal, "grpc: compressed flag set with identity or empty encoding")
 	}
-	packed, taken := in.data, in.charge.memory.Bytes()
-	in.data = nil
-	err := in.inflate(encoding.GetCompressor(name), packed) // not nil, as gRPC refuses unknown compressors
+	packed, taken := m.data, m.charge.memory.Bytes()
+	m.data = nil
+	err := m.inflate(encoding.GetCompressor(name), packed) // not nil, as gRPC refuses unknown compressors
 	packed.Free()
 	if err != nil {
-		in.free()
+		m.free()
 		return err
 	}
-	in.charge.release(taken)
+	m.charge.release(taken)
 	return nil
 }
 
 // inflateStep is the number of bytes that are decompressed at a time.
 const inflateStep = 32 << 10
 
-func (in *messageReader) inflate(z encoding.Compressor, packed mem.BufferSlice) error {
+func (m *messageReader) inflate(z encoding.Compressor, packed mem.BufferSlice) error {
 	from := packed.Reader()
 	defer from.Close()
 	plain, err := z.Decompress(from)
@@ -51,17 +51,17 @@ func (in *messageReader) inflate(z encoding.Compressor, packed mem.BufferSlice) 
 	}
 	pool := mem.DefaultBufferPool()
 	for size := 0; ; {
-		if err := in.charge.Take(inflateStep); err != nil {
+		if err := m.charge.Take(inflateStep); err != nil {
 			return err
 		}
 		b := pool.Get(inflateStep)
 		n, err := fill(*b, plain)
 		*b = (*b)[:n]
-		in.data = append(in.data, mem.NewBuffer(b, pool))
+		m.data = append(m.data, mem.NewBuffer(b, pool))
 		size += n
 		switch {
-		case size > in.limit:
-			return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", in.limit)
+		case size > m.limit:
+			return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", m.limit)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:

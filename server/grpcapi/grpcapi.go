@@ -23,7 +23,7 @@ func Register(server *grpc.Server, svc infer.Service, opts Options) {
 	s := bounded{server, &opts}
 	desc := serviceDesc()
 	s.RegisterService(&desc, &service{
-		svc: svc, opts: opts, guard: guard{opts.Log}, restrictions: newRestrictions(&opts.Restricted), codec: rpc.NewCodec(opts.Pool),
+		svc: svc, opts: opts, panics: panics{opts.Log}, restrictions: newRestrictions(&opts.Restricted), codec: rpc.NewCodec(opts.Pool),
 		tracing: frontend.GRPCTracing(opts.Tracer, opts.Log),
 	})
 	grpc_health_v1.RegisterHealthServer(s, &health{svc: svc, every: opts.HealthInterval})
@@ -42,8 +42,8 @@ func serviceDesc() grpc.ServiceDesc {
 	}
 	desc.Methods = methods
 	desc.Streams = []grpc.StreamDesc{
-		// A stream description that streams in neither direction is a unary
-		// call whose handler receives and sends the messages itself.
+		// A stream description that streams in neither direction is a unary call whose handler receives and
+		// sends the messages itself. grpc-go calls no interceptor for it (processStreamingRPC).
 		{StreamName: "ModelInfer", Handler: modelInfer},
 		{StreamName: "ModelStreamInfer", Handler: modelStreamInfer, ServerStreams: true, ClientStreams: true},
 	}
@@ -55,7 +55,7 @@ type service struct {
 	inferencepb.UnimplementedGRPCInferenceServiceServer
 	svc          infer.Service
 	opts         Options
-	guard        guard
+	panics       panics
 	restrictions restrictions
 	codec        *rpc.Codec
 	tracing      frontend.Tracing

@@ -55,8 +55,8 @@ var actions = map[string]policy.Action{
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": policy.ActionMetadata,
 }
 
-// admission is a call whose caller was checked.
-type admission struct {
+// permission is what a guard has decided about the caller of a call.
+type permission struct {
 	access.Session
 	call    access.Call
 	refusal *access.Refusal
@@ -64,7 +64,7 @@ type admission struct {
 }
 
 // account returns what counts the memory of the caller.
-func (a *admission) account() *memory.Caller {
+func (a *permission) account() *memory.Caller {
 	if a == nil {
 		return nil
 	}
@@ -72,22 +72,22 @@ func (a *admission) account() *memory.Caller {
 }
 
 // leave ends the call.
-func (a *admission) leave() { a.account().Leave() }
+func (a *permission) leave() { a.account().Leave() }
 
-type admissionKey struct{}
+type permissionKey struct{}
 
-// admissionOf returns the admission of a call; nil without a guard.
-func admissionOf(ctx context.Context) *admission {
-	a, _ := ctx.Value(admissionKey{}).(*admission)
+// permissionOf returns the permission of a call; nil without a guard.
+func permissionOf(ctx context.Context) *permission {
+	a, _ := ctx.Value(permissionKey{}).(*permission)
 	return a
 }
 
-// guards reports whether calls need to be checked at all.
-func (o *Options) guards() bool { return o.Guard != nil || o.Data }
+// checksCallers reports whether calls need a permission at all.
+func (o *Options) checksCallers() bool { return o.Guard != nil || o.Data }
 
 // begin checks the caller of a call, before any message is read. The caller ends the result with leave.
-func (o *Options) begin(ctx context.Context, method string) *admission {
-	a := &admission{call: access.Call{Action: actions[method], Method: method}}
+func (o *Options) begin(ctx context.Context, method string) *permission {
+	a := &permission{call: access.Call{Action: actions[method], Method: method}}
 	if o.Data && a.call.Action.Control() {
 		a.refusal = access.Elsewhere
 		return a
@@ -101,13 +101,7 @@ func (o *Options) begin(ctx context.Context, method string) *admission {
 
 // callerOf returns what a call says about its caller.
 func callerOf(ctx context.Context) access.Caller {
-	c := access.Caller{Protocol: "grpc"}
-	if v := metadata.ValueFromIncomingContext(ctx, "authorization"); len(v) > 0 {
-		c.Authorization = v[0]
-	}
-	if v := metadata.ValueFromIncomingContext(ctx, "x-api-key"); len(v) > 0 {
-		c.Key = v[0]
-	}
+	c := access.Caller{Protocol: "grpc", Authorization: header(ctx, "authorization"), Key: header(ctx, "x-api-key")}
 	if p, ok := peer.FromContext(ctx); ok {
 		if p.Addr.Network() != "unix" {
 			c.Address = p.Addr.String()
@@ -128,7 +122,7 @@ func connectionPeer(raw net.Conn, info credentials.AuthInfo) *policy.Principal {
 }
 
 // admit decides about a call once its model is known.
-func (a *admission) admit(ctx context.Context, model, version string) (access.Entry, error) {
+func (a *permission) admit(ctx context.Context, model, version string) (access.Entry, error) {
 	c := a.call
 	c.Model, c.Version = model, version
 	entry, refusal := a.Admit(ctx, &c)
@@ -139,7 +133,7 @@ func (a *admission) admit(ctx context.Context, model, version string) (access.En
 }
 
 // admitMessage is admit for the message of a call that is no inference.
-func (a *admission) admitMessage(ctx context.Context, req any) (access.Entry, error) {
+func (a *permission) admitMessage(ctx context.Context, req any) (access.Entry, error) {
 	if a.refusal != nil {
 		return access.Entry{}, a.refusal
 	}
@@ -153,8 +147,8 @@ func (a *admission) admitMessage(ctx context.Context, req any) (access.Entry, er
 	return a.admit(ctx, model, version)
 }
 
-// admitHealth decides about a health check of one model and returns its admission.
-func (a *admission) admitHealth(ctx context.Context, model, version string) (*admission, access.Entry, error) {
+// admitHealth decides about a health check of one model and returns its permission.
+func (a *permission) admitHealth(ctx context.Context, model, version string) (*permission, access.Entry, error) {
 	b := *a
 	b.call.Action, b.call.Model, b.call.Version = policy.ActionReady, model, version
 	if b.Session, b.refusal = a.Again(ctx, &b.call); b.refusal != nil {
@@ -165,7 +159,7 @@ func (a *admission) admitHealth(ctx context.Context, model, version string) (*ad
 }
 
 // renew decides again about a request of a stream, if the rules have changed since it was admitted.
-func (a *admission) renew(ctx context.Context, c *call) error {
+func (a *permission) renew(ctx context.Context, c *call) error {
 	if a == nil || !a.Stale() {
 		return nil
 	}
@@ -177,8 +171,8 @@ func (a *admission) renew(ctx context.Context, c *call) error {
 	return nil
 }
 
-// check decides again about a call that lasts. A nil admission may go on.
-func (a *admission) check(ctx context.Context) error {
+// check decides again about a call that lasts. A nil permission may go on.
+func (a *permission) check(ctx context.Context) error {
 	if a == nil {
 		return nil
 	}
@@ -236,7 +230,7 @@ func retryLater(code codes.Code, msg string, after time.Duration) error {
 var noRegions = shm.New(shm.Options{})
 
 // regionsOf returns the shared memory that the requests of a call may name.
-func (s *service) regionsOf(a *admission) *shm.Manager {
+func (s *service) regionsOf(a *permission) *shm.Manager {
 	if a == nil || a.May(policy.ActionSharedMemory, "", "") {
 		return s.opts.Regions
 	}
@@ -253,7 +247,7 @@ func endStatus(err error) string {
 
 // admitRequest decides about one request of an inference call, in a message of that many bytes. The
 // entry is to be ended.
-func (a *admission) admitRequest(ctx context.Context, r *infer.Request, bytes int64) (access.Entry, error) {
+func (a *permission) admitRequest(ctx context.Context, r *infer.Request, bytes int64) (access.Entry, error) {
 	if a == nil {
 		return access.Entry{}, nil
 	}
@@ -269,7 +263,7 @@ func (a *admission) admitRequest(ctx context.Context, r *infer.Request, bytes in
 
 // visible removes the models of a list that the caller may not see.
 func visible(ctx context.Context, list *inferencepb.RepositoryIndexResponse) *inferencepb.RepositoryIndexResponse {
-	a := admissionOf(ctx)
+	a := permissionOf(ctx)
 	if a == nil || !a.Filters(policy.ActionIndex) {
 		return list
 	}
@@ -278,7 +272,7 @@ func visible(ctx context.Context, list *inferencepb.RepositoryIndexResponse) *in
 
 // visibleStatistics removes the statistics that the caller may not see.
 func visibleStatistics(ctx context.Context, s *inferencepb.ModelStatisticsResponse) *inferencepb.ModelStatisticsResponse {
-	a := admissionOf(ctx)
+	a := permissionOf(ctx)
 	if a == nil || !a.Filters(policy.ActionStatistics) {
 		return s
 	}

@@ -59,7 +59,7 @@ func (h *health) Check(
 func (h *health) Watch(
 	r *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse],
 ) error {
-	admitted := admissionOf(stream.Context())
+	admitted := permissionOf(stream.Context())
 	if model, version, ok := modelOf(r.GetService()); ok && admitted != nil {
 		ofModel, entry, err := admitted.admitHealth(stream.Context(), model, version)
 		if err != nil {

@@ -17,9 +17,9 @@ const (
 	idleShare = 4
 	// minIdleCalls may always be open.
 	minIdleCalls = 256
-	// shedAtOnce is how many connections are closed for a call when there are too many idle calls. Each may
+	// shedForCall is how many connections are closed for a call when there are too many idle calls. Each may
 	// have hundreds.
-	shedAtOnce = 4
+	shedForCall = 4
 )
 
 // idleCalls bounds the calls that have no message: streams, and calls of which only the headers have arrived.
@@ -42,7 +42,7 @@ func (c *idleCalls) begin(use *connlimit.Conn) error {
 	if n <= limit || c.memory.Limit() == 0 {
 		return nil
 	}
-	use.Shed(shedAtOnce)
+	use.ShedOthers(shedForCall)
 	if n <= 2*limit {
 		return nil
 	}

@@ -25,17 +25,21 @@ type incoming struct {
 	message rpc.Request
 	call    context.Context
 	service *service
-	// admitted is the caller, as the guard has checked it; nil without a guard.
-	admitted *admission
-	// entry is the call, as the guard has admitted it.
-	entry access.Entry
+	// permission is that of the call's caller; nil without a guard.
+	permission *permission
+	entry      access.Entry // of the call, once its model is known
 }
 
 var incomings = sync.Pool{New: func() any { return &incoming{} }}
 
 // HeaderValue returns the first value of the call's metadata, for rules that choose a version.
 func (in *incoming) HeaderValue(name string) string {
-	if v := metadata.ValueFromIncomingContext(in.call, name); len(v) > 0 {
+	return header(in.call, name)
+}
+
+// header returns the first value of a call's metadata.
+func header(ctx context.Context, name string) string {
+	if v := metadata.ValueFromIncomingContext(ctx, name); len(v) > 0 {
 		return v[0]
 	}
 	return ""
@@ -48,16 +52,16 @@ func (in *incoming) end() {
 	incomings.Put(in)
 }
 
-// modelInfer is the handler of ModelInfer, for which gRPC calls no interceptor.
+// modelInfer is the handler of ModelInfer, for which gRPC calls no interceptor: see serviceDesc.
 func modelInfer(srv any, conn grpc.ServerStream) error {
 	s := srv.(*service)
-	if s.opts.Access == nil {
+	if s.opts.AccessLog == nil {
 		return s.modelInfer(conn, nil)
 	}
 	var record callRecord
 	start := infer.Now()
 	err := s.modelInfer(conn, &record)
-	logCall(conn.Context(), s.opts.Access, rpc.ModelInfer, start, &record, err)
+	logCall(conn.Context(), s.opts.AccessLog, rpc.ModelInfer, start, &record, err)
 	return err
 }
 
@@ -65,27 +69,27 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	id := ""
 	s.opts.logRequest(rpc.ModelInfer)
 	defer func() { s.opts.logFailed(id, err) }()
-	defer s.guard.recover(rpc.ModelInfer, &err)
+	defer s.panics.recover(rpc.ModelInfer, &err)
 	sleep(s.opts.Delays.Process + s.opts.Delays.ProcessEntry)
 	if err := s.restrictions.check(conn.Context(), rpc.ModelInfer); err != nil {
 		return err
 	}
-	var adm *admission
-	if s.opts.guards() {
-		adm = s.opts.begin(conn.Context(), rpc.ModelInfer)
-		defer adm.leave()
-		if adm.refusal == nil {
-			adm.refusal = adm.Early(&adm.call)
+	var granted *permission
+	if s.opts.checksCallers() {
+		granted = s.opts.begin(conn.Context(), rpc.ModelInfer)
+		defer granted.leave()
+		if granted.refusal == nil {
+			granted.refusal = granted.Early(&granted.call)
 		}
-		if adm.refusal != nil {
-			return refuse(conn, adm.refusal)
+		if granted.refusal != nil {
+			return refuse(conn, granted.refusal)
 		}
 	}
 	s.opts.Compression.compress(conn.Context())
 	clock := s.startClock()
 	in := incomings.Get().(*incoming)
 	defer in.end() // its memory is charged as long as the call lasts
-	in.call, in.admitted, in.reader.single = conn.Context(), adm, true
+	in.call, in.permission, in.reader.single = conn.Context(), granted, true
 	r, invalid, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err
@@ -95,13 +99,13 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	if record != nil {
 		record.request(r.ModelName, r.ID)
 	}
-	if adm != nil {
+	if granted != nil {
 		var refusal error
-		in.entry, refusal = adm.admitRequest(conn.Context(), r, in.reader.length())
+		in.entry, refusal = granted.admitRequest(conn.Context(), r, in.reader.length())
 		if refusal != nil {
-			discard(r)
-			if r, ok := errors.AsType[*access.Refusal](refusal); ok {
-				return refuse(conn, r)
+			r.Discard()
+			if refusal, ok := errors.AsType[*access.Refusal](refusal); ok {
+				return refuse(conn, refusal)
 			}
 			return statusError(refusal)
 		}
@@ -112,7 +116,7 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 
 // receiveOne reads the only request of a call, with errors as in receive.
 func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Request, invalid, err error) {
-	if err := in.reader.begin(conn.Context(), s.opts.MaxReceive, in.admitted); err != nil {
+	if err := in.reader.begin(conn.Context(), s.opts.MaxReceive, in.permission); err != nil {
 		return nil, nil, err
 	}
 	r, invalid, err = s.receive(in)
@@ -123,7 +127,7 @@ func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Req
 		return nil, nil, err
 	}
 	if err := in.reader.expectEnd(); err != nil {
-		discard(r)
+		r.Discard()
 		return nil, nil, err
 	}
 	r.Times.Received = infer.Now()
@@ -133,20 +137,20 @@ func (s *service) receiveOne(conn grpc.ServerStream, in *incoming) (r *infer.Req
 // receive reads a request. invalid is a mistake in the request; err means that no request
 // arrived.
 func (s *service) receive(in *incoming) (r *infer.Request, invalid, err error) {
-	in.service, in.reader.contents = s, in
+	in.service, in.reader.place = s, in // the call itself finds the memory for large contents
 	if err := in.reader.next(); err != nil {
 		return nil, nil, err
 	}
 	defer in.reader.free()
 	r = infer.NewRequest() // after the wait for the message, so that the arrival time is now
 	msg := &in.message
-	*msg = rpc.Request{Message: &r.Request, Regions: s.regionsOf(in.admitted), Budget: &in.reader.charge, Arrived: in.reader.arrived}
+	*msg = rpc.Request{Message: &r.Request, Regions: s.regionsOf(in.permission), Budget: &in.reader.charge, Arrived: in.reader.placed}
 	_ = s.codec.Unmarshal(in.reader.data, msg) // reports its errors in the message
 	if msg.Broken != nil {
-		discard(r)
+		r.Discard()
 		return nil, nil, unreadable(msg.Broken)
 	}
-	if b := in.reader.arrived.Buffer; b != nil {
+	if b := in.reader.placed.Buffer; b != nil {
 		r.OwnInputs = true
 		s.opts.Pool.CopiedToModel(b.Len())
 	}
@@ -167,25 +171,14 @@ func unreadable(err error) error {
 
 var errParse = grpcstatus.Error(codes.Internal, "Unable to parse request")
 
-// discard releases a request that no model has seen.
-func discard(r *infer.Request) {
-	r.Release()
-	r.Release() // the core's reference, which Model.Infer would have released
-}
-
 // infer finds the model, reports a mistake in the message, and runs the request.
 func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, invalid error, clock clock) error {
-	taken := false
-	defer func() {
-		if !taken {
-			discard(r)
-		}
-	}()
-	m, err := s.acquire(conn.Context(), r) // also while the server drains
+	m, err := infer.AcquireWithin(conn.Context(), s.svc, r.ModelName, r.ModelVersion, r.Timeout()) // also while the server drains
 	if err != nil {
+		r.Discard()
 		return statusError(err)
 	}
-	defer func() { m.Release() }()
+	defer func() { m.Release() }() // m changes: ChooseBy
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
 		invalid = errDecoupled
 	}
@@ -193,13 +186,13 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 		invalid = s.forward(conn.Context(), r)
 	}
 	if invalid != nil {
+		r.Discard()
 		return statusError(invalid)
 	}
-	in.entry.Charge(infer.RowsOf(m, r), 0)
+	in.entry.Spend(infer.RowsOf(m, r), 0)
 	m = infer.ChooseBy(m, r, in)
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
-	taken = true
 	defer r.Release()
 	ctx, cancel := withDeadlineMargin(conn.Context())
 	defer cancel()
@@ -212,9 +205,9 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	t.Answered(r.Times.Answered)
 	defer resp.Release()
 	replied := s.opts.Memory.NewCharge(memory.Replies)
-	replied.For(in.admitted.account())
+	replied.For(in.permission.account())
 	defer replied.End()
-	if err := replied.Hold(resp.Size()); err != nil {
+	if err := replied.TakeForCaller(resp.Size()); err != nil {
 		return statusError(err)
 	}
 	if err := classify(m, r, resp, &replied); err != nil {
@@ -233,32 +226,18 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	return err
 }
 
-// acquire finds the model of a request. If requests load models it waits for the load, no longer than
-// the request may take.
-func (s *service) acquire(ctx context.Context, r *infer.Request) (infer.Model, error) {
-	if m, err := s.svc.Model(r.ModelName, r.ModelVersion); err == nil || !infer.LoadsOnDemand(s.svc) {
-		return m, err
-	}
-	if limit := r.Timeout(); limit > 0 {
-		within, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		ctx = within
-	}
-	return infer.Acquire(ctx, s.svc, r.ModelName, r.ModelVersion)
-}
-
 // run calls Infer, with the delays that test suites set.
 func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*infer.Response, error) {
-	h := &s.opts.Delays
-	if h.Notification > 0 {
+	d := &s.opts.Delays
+	if d.Notification > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = delayDone(ctx, h.Notification)
+		ctx, cancel = delayDone(ctx, d.Notification)
 		defer cancel()
 	}
 	resp, err := m.Infer(ctx, r)
-	sleep(h.CompleteExec)
+	sleep(d.CompleteExec)
 	if ctx.Err() != nil {
-		sleep(h.Enqueue)
+		sleep(d.Enqueue)
 	}
 	return resp, err
 }

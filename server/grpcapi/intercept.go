@@ -9,28 +9,29 @@ import (
 	"triton/server/infer"
 )
 
-// admin intercepts all calls except inference.
+// admin intercepts all calls except ModelInfer. Of ModelStreamInfer it only logs the request, recovers, and
+// checks the secret.
 type admin struct {
 	opts         *Options
-	guard        guard
+	panics       panics
 	restrictions restrictions
 }
 
 func newAdmin(o *Options) *admin {
-	return &admin{opts: o, guard: guard{o.Log}, restrictions: newRestrictions(&o.Restricted)}
+	return &admin{opts: o, panics: panics{o.Log}, restrictions: newRestrictions(&o.Restricted)}
 }
 
 func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
 	a.opts.logRequest(info.FullMethod)
-	defer a.guard.recover(info.FullMethod, &err)
-	if a.opts.Access != nil {
-		defer logAdmin(ctx, a.opts.Access, req, info.FullMethod, infer.Now(), &err)
+	defer a.panics.recover(info.FullMethod, &err)
+	if a.opts.AccessLog != nil {
+		defer logAdmin(ctx, a.opts.AccessLog, req, info.FullMethod, infer.Now(), &err)
 	}
 	if err := a.restrictions.check(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
-	if adm := admissionOf(ctx); adm != nil {
-		entry, refusal := adm.admitMessage(ctx, req)
+	if granted := permissionOf(ctx); granted != nil {
+		entry, refusal := granted.admitMessage(ctx, req)
 		if refusal != nil {
 			return nil, statusError(refusal)
 		}
@@ -46,9 +47,9 @@ func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 
 func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 	a.opts.logRequest(info.FullMethod)
-	defer a.guard.recover(info.FullMethod, &err)
-	if a.opts.Access != nil && info.FullMethod != rpc.ModelStreamInfer {
-		defer logAdmin(conn.Context(), a.opts.Access, nil, info.FullMethod, infer.Now(), &err)
+	defer a.panics.recover(info.FullMethod, &err)
+	if a.opts.AccessLog != nil && info.FullMethod != rpc.ModelStreamInfer {
+		defer logAdmin(conn.Context(), a.opts.AccessLog, nil, info.FullMethod, infer.Now(), &err)
 	}
 	if err := a.restrictions.check(conn.Context(), info.FullMethod); err != nil {
 		return err
@@ -61,20 +62,20 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 		return err
 	}
 	defer s.reader.end()
-	if a.opts.guards() {
-		adm := a.opts.begin(conn.Context(), info.FullMethod)
-		defer adm.leave()
-		defer s.reader.end() // while its memory has an account
-		s.reader.charge.memory.For(adm.memory)
-		if adm.refusal != nil {
-			return refused(adm.refusal)
+	if a.opts.checksCallers() {
+		granted := a.opts.begin(conn.Context(), info.FullMethod)
+		defer granted.leave()
+		defer s.reader.end() // before leave, while its memory has an account; it may end twice
+		s.reader.charge.memory.For(granted.memory)
+		if granted.refusal != nil {
+			return refused(granted.refusal)
 		}
-		entry, refusal := adm.admit(conn.Context(), "", "")
+		entry, refusal := granted.admit(conn.Context(), "", "")
 		if refusal != nil {
 			return statusError(refusal)
 		}
 		defer func() { entry.End(endStatus(err), "") }()
-		s.context = context.WithValue(conn.Context(), admissionKey{}, adm)
+		s.context = context.WithValue(conn.Context(), permissionKey{}, granted)
 	}
 	return next(srv, s)
 }

@@ -49,72 +49,72 @@ type messageReader struct {
 	busy   bool // counted as in flight
 	header [headerSize]byte
 	data   mem.BufferSlice // the message, until free
-	// contents finds the memory for large raw contents; nil: they stay in frames.
-	contents contentsMemory
-	arrived  rpc.Arrived // the contents in it, as a frame of data
+	// place finds the memory for large raw contents; nil: they stay in frames.
+	place    placer
+	placed   rpc.Arrived // the contents in it, as a frame of data
 	reserved int         // bytes of the contents, until all have arrived
 }
 
 // begin prepares the reader for a call that was admitted, or has no guard.
-func (in *messageReader) begin(ctx context.Context, limit int, admitted *admission) error {
-	in.from, in.limit = transportOf(ctx), limit
-	in.charge = newCharge(connBudgetOf(ctx))
-	in.charge.memory.For(admitted.account())
-	if err := in.charge.conn.idle.begin(in.charge.conn.use); err != nil {
+func (m *messageReader) begin(ctx context.Context, limit int, granted *permission) error {
+	m.from, m.limit = transportOf(ctx), limit
+	m.charge = newCharge(connBudgetOf(ctx))
+	m.charge.memory.For(granted.account())
+	if err := m.charge.conn.idle.begin(m.charge.conn.use); err != nil {
 		return err
 	}
-	in.idle = true
+	m.idle = true
 	return nil
 }
 
-// arrives counts the call as in flight, because its message has begun.
-func (in *messageReader) arrives() {
-	if in.single {
-		in.charge.conn.idle.end()
-		in.charge.conn.use.Begin()
-		in.idle, in.busy = false, true
+// begun counts the call as in flight, because its message has begun.
+func (m *messageReader) begun() {
+	if m.single {
+		m.charge.conn.idle.end()
+		m.charge.conn.use.Begin()
+		m.idle, m.busy = false, true
 	}
 }
 
 // length returns the bytes of the last message, as they were sent.
-func (in *messageReader) length() int64 { return int64(binary.BigEndian.Uint32(in.header[1:])) }
+func (m *messageReader) length() int64 { return int64(binary.BigEndian.Uint32(m.header[1:])) }
 
 // next reads a message into data. Its memory is charged until end. The error is io.EOF
 // if the client has half-closed, or else has a status.
-func (in *messageReader) next() error {
-	if err := in.from.ReadMessageHeader(in.header[:]); err != nil {
+func (m *messageReader) next() error {
+	if err := m.from.ReadMessageHeader(m.header[:]); err != nil {
 		return transportError(err)
 	}
-	in.arrives()
-	length := int(binary.BigEndian.Uint32(in.header[1:]))
-	if length > in.limit {
-		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, in.limit)
+	m.begun()
+	length := int(binary.BigEndian.Uint32(m.header[1:]))
+	if length > m.limit {
+		return grpcstatus.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, m.limit)
 	}
-	if err := in.charge.memory.Expect(length); err != nil {
+	if err := m.charge.memory.Expect(length); err != nil {
 		return statusError(err)
 	}
-	read := in.read
-	if in.contents != nil && in.header[0] == 0 && length >= minContents+firstStep {
-		read = in.readContents
+	read := m.read
+	if m.place != nil && m.header[0] == 0 && length >= minContents+firstStep {
+		read = m.readContents
 	}
 	if err := read(length); err != nil {
-		in.free()
+		m.free()
 		return err
 	}
-	if in.takesLong(length) {
+	if m.takesLong(length) {
 		nonblock.Announce()
 	}
-	return in.decompress()
+	return m.decompress()
 }
 
 // takesLong reports whether decoding a message of n bytes that has arrived may take so long that it
 // has to be interrupted for others. Contents in the memory of their model are not decoded, what is
 // around them is.
-func (in *messageReader) takesLong(n int) bool {
-	if in.arrived.Buffer != nil {
-		n -= in.arrived.Buffer.Len()
+func (m *messageReader) takesLong(n int) bool {
+	if m.placed.Buffer != nil {
+		n -= m.placed.Buffer.Len()
 	}
-	return in.header[0] != 0 || n > firstStep
+	return m.header[0] != 0 || n > firstStep
 }
 
 // transportError converts an error of the transport to the status of a call.
@@ -126,13 +126,13 @@ func transportError(err error) error {
 }
 
 // read reads n bytes into data.
-func (in *messageReader) read(n int) error { return in.readSteps(n, firstStep) }
+func (m *messageReader) read(n int) error { return m.readSteps(n, firstStep) }
 
 // readSteps is read with a first step of that many bytes.
-func (in *messageReader) readSteps(n, step int) error {
+func (m *messageReader) readSteps(n, step int) error {
 	for n > step+step/8 { // a small rest joins the last step
 		begun := infer.Now()
-		if err := in.step(step); err != nil {
+		if err := m.step(step); err != nil {
 			return err
 		}
 		n -= step
@@ -141,7 +141,7 @@ func (in *messageReader) readSteps(n, step int) error {
 	if n == 0 {
 		return nil
 	}
-	return in.step(n)
+	return m.step(n)
 }
 
 // stepAfter returns the size of the step that follows one of that size, which began at a time.
@@ -153,12 +153,12 @@ func stepAfter(step int, begun int64) int {
 }
 
 // step reads n bytes more.
-func (in *messageReader) step(n int) error {
-	if err := in.charge.Take(n); err != nil {
+func (m *messageReader) step(n int) error {
+	if err := m.charge.Take(n); err != nil {
 		return err
 	}
-	w := in.await()
-	frames, err := in.from.Read(n)
+	w := m.await()
+	frames, err := m.from.Read(n)
 	stopped := w.end()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -173,26 +173,26 @@ func (in *messageReader) step(n int) error {
 	if len(frames)*smallFrame > n+smallFrame {
 		frames = merge(frames)
 	}
-	in.data = append(in.data, frames...)
-	return in.charge.Take(overhead(frames))
+	m.data = append(m.data, frames...)
+	return m.charge.Take(overhead(frames))
 }
 
 // wait is the wait for more of a message whose memory is charged.
 type wait struct {
-	conn    *connBudget
-	tick    uint32
-	arrival *memory.Arrival
+	conn *connBudget
+	tick uint32
+	slow *memory.Arrival
 }
 
-func (in *messageReader) await() wait {
-	c := &in.charge
+func (m *messageReader) await() wait {
+	c := &m.charge
 	return wait{c.conn, c.conn.pace.begin(), c.memory.Arriving(c.conn)}
 }
 
 // end ends the wait. The error says that the memory is needed for others.
 func (w wait) end() error {
 	w.conn.pace.end(w.tick)
-	return w.arrival.End()
+	return w.slow.End()
 }
 
 // smallFrame is the average size of frames, in bytes, below which they are copied into
@@ -217,9 +217,9 @@ func overhead(frames mem.BufferSlice) int {
 }
 
 // expectEnd returns an error if a second message follows.
-func (in *messageReader) expectEnd() error {
-	w := in.await()
-	err := in.from.ReadMessageHeader(in.header[:])
+func (m *messageReader) expectEnd() error {
+	w := m.await()
+	err := m.from.ReadMessageHeader(m.header[:])
 	stopped := w.end()
 	switch {
 	case stopped != nil:
@@ -237,59 +237,59 @@ func (in *messageReader) expectEnd() error {
 const keepFrames = 128
 
 // free releases the frames that have not been retained.
-func (in *messageReader) free() {
-	if in.arrived.Buffer != nil {
-		in.unreserve()
-		in.arrived.Buffer.Release()
-		in.arrived = rpc.Arrived{}
+func (m *messageReader) free() {
+	if m.placed.Buffer != nil {
+		m.unreserve()
+		m.placed.Buffer.Release()
+		m.placed = rpc.Arrived{}
 	}
-	in.data.Free()
-	clear(in.data)
-	in.data = in.data[:0]
-	if cap(in.data) > keepFrames {
-		in.data = nil
+	m.data.Free()
+	clear(m.data)
+	m.data = m.data[:0]
+	if cap(m.data) > keepFrames {
+		m.data = nil
 	}
 }
 
 // end releases the frames and everything that the call was charged for.
-func (in *messageReader) end() {
-	in.free()
-	in.charge.end()
-	if in.idle {
-		in.charge.conn.idle.end()
+func (m *messageReader) end() {
+	m.free()
+	m.charge.end()
+	if m.idle {
+		m.charge.conn.idle.end()
 	}
-	if in.busy {
-		in.charge.conn.use.End()
+	if m.busy {
+		m.charge.conn.use.End()
 	}
-	in.idle, in.busy = false, false
+	m.idle, m.busy = false, false
 }
 
 // unmarshal reads the only message of a call into a generated message.
-func (in *messageReader) unmarshal(v any) error {
-	err := in.next()
+func (m *messageReader) unmarshal(v any) error {
+	err := m.next()
 	if errors.Is(err, io.EOF) {
 		return errNoMessage
 	}
 	if err != nil {
 		return err
 	}
-	if err := in.decode(v); err != nil {
+	if err := m.decode(v); err != nil {
 		return err
 	}
-	return in.expectEnd()
+	return m.expectEnd()
 }
 
 // decode reads data into a generated message.
-func (in *messageReader) decode(v any) error {
-	defer in.free()
-	if err := in.charge.Take(in.decodedSize(v)); err != nil {
+func (m *messageReader) decode(v any) error {
+	defer m.free()
+	if err := m.charge.Take(m.decodedSize(v)); err != nil {
 		return err
 	}
-	if err := encoding.GetCodecV2(protocodec.Name).Unmarshal(in.data, v); err != nil {
+	if err := encoding.GetCodecV2(protocodec.Name).Unmarshal(m.data, v); err != nil {
 		return grpcstatus.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
 	}
-	if m, ok := v.(proto.Message); ok {
-		return checkNames(m)
+	if message, ok := v.(proto.Message); ok {
+		return checkNames(message)
 	}
 	return nil
 }
@@ -302,11 +302,11 @@ const (
 )
 
 // decodedSize returns an upper bound for the memory of the message that data becomes.
-func (in *messageReader) decodedSize(v any) int {
-	n := in.data.Len()
+func (m *messageReader) decodedSize(v any) int {
+	n := m.data.Len()
 	if _, ok := v.(*inferencepb.RepositoryModelLoadRequest); ok { // has whole files in it
 		const parametersField = 3
-		return 3*n + perEntry*rpc.CountFields(in.data, parametersField)
+		return 3*n + perEntry*rpc.CountFields(m.data, parametersField)
 	}
 	return perByte * n
 }

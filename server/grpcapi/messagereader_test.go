@@ -28,7 +28,7 @@ func TestTakesLong(t *testing.T) {
 		"a short message that unfolds":    {1, 100, rpc.Arrived{}, true},
 		"a long message, also compressed": {1, 1 << 20, rpc.Arrived{}, true},
 	} {
-		in := messageReader{arrived: c.arrived}
+		in := messageReader{placed: c.arrived}
 		in.header[0] = c.compressed
 		require.Equal(t, c.want, in.takesLong(c.n), name)
 	}

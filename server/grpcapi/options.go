@@ -74,12 +74,9 @@ type Options struct {
 	// HealthInterval is how often a health watch checks for a change.
 	HealthInterval time.Duration
 
-	// Regions is the shared memory of clients, Tracer samples requests, Logs
-	// holds the settings that LogSettings changes. Each may be nil: the server
-	// does not have it then.
-	Regions *shm.Manager
-	Tracer  *trace.Tracer
-	Logs    *log.Sink
+	Regions *shm.Manager  // the shared memory of clients; nil: none
+	Tracer  *trace.Tracer // samples requests; nil: none are traced
+	Logs    *log.Sink     // the settings that LogSettings changes; nil: none
 	// Restricted says which calls need a secret. The metadata key is
 	// "triton-grpc-protocol-" and the rule's name.
 	Restricted frontend.Restrictions
@@ -92,8 +89,8 @@ type Options struct {
 	Forward *regexp.Regexp
 	// Compression is the level for inference responses.
 	Compression Compression
-	// Access logs every call; nil logs none.
-	Access *slog.Logger
+	// AccessLog gets a record of every call; nil: none.
+	AccessLog *slog.Logger
 	// Delays are set by test suites; the zero value delays nothing.
 	Delays Delays
 }

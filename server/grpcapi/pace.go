@@ -96,8 +96,8 @@ func (p *pace) check() {
 }
 
 // Stop implements memory.Sender: it closes the connection, because a read ends only with its stream.
-func (a *connBudget) Stop() {
-	if p := &a.pace; p.conn != nil {
+func (c *connBudget) Stop() {
+	if p := &c.pace; p.conn != nil {
 		go func() {
 			if p.log != nil {
 				p.log.Warn("closing a gRPC connection: a message arrives slowly, and its memory is needed", "client", p.conn.RemoteAddr())

@@ -9,19 +9,19 @@ import (
 	"triton/server/infer"
 )
 
-// guard turns a panic in a call into an error; gRPC would end the process.
-type guard struct{ log *slog.Logger }
+// panics turns a panic in a call into an error; gRPC would end the process.
+type panics struct{ log *slog.Logger }
 
 var errPanic = status.New(status.Internal, "internal error while the call was served; the server's log has the details")
 
-func (g guard) recover(method string, err *error) {
+func (g panics) recover(method string, err *error) {
 	if p := recover(); p != nil {
 		g.report(method, p)
 		*err = statusError(errPanic)
 	}
 }
 
-func (g guard) report(method string, p any) {
+func (g panics) report(method string, p any) {
 	if g.log != nil {
 		g.log.Error("panic while serving gRPC", "method", method, "panic", p, "stack", string(debug.Stack()))
 	}
@@ -29,7 +29,7 @@ func (g guard) report(method string, p any) {
 
 // submit submits a request to its model. A panic becomes an error, unless a queue has
 // accepted the request already: then the queue will answer it.
-func (g guard) submit(m infer.Model, r *infer.Request) (err error) {
+func (g panics) submit(m infer.Model, r *infer.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.report(rpc.ModelStreamInfer, p)

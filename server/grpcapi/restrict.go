@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
 
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
@@ -39,37 +38,27 @@ var categories = map[string]frontend.Category{
 type restrictions map[string]*frontend.SecretHeader
 
 func newRestrictions(rules *frontend.Restrictions) restrictions {
-	var g restrictions
-	add := func(method string, a frontend.Category) {
-		if need := rules.Needs(a); need != nil {
-			if g == nil {
-				g = restrictions{}
+	var all restrictions
+	add := func(method string, c frontend.Category) {
+		if need := rules.Needs(c); need != nil {
+			if all == nil {
+				all = restrictions{}
 			}
-			g[method] = &frontend.SecretHeader{Name: "triton-grpc-protocol-" + need.Name, Value: need.Value}
+			all[method] = &frontend.SecretHeader{Name: "triton-grpc-protocol-" + need.Name, Value: need.Value}
 		}
 	}
-	for name, a := range categories {
-		add("/"+rpc.Service+"/"+name, a)
+	for name, c := range categories {
+		add("/"+rpc.Service+"/"+name, c)
 	}
 	add(grpc_health_v1.Health_Check_FullMethodName, frontend.HealthCalls)
 	add(grpc_health_v1.Health_Watch_FullMethodName, frontend.HealthCalls)
-	return g
+	return all
 }
 
 // check returns an error for a call without its secret.
-func (g restrictions) check(ctx context.Context, method string) error {
-	if g == nil {
-		return nil
-	}
-	need := g[method]
-	if need == nil {
-		return nil
-	}
-	value := ""
-	if v := metadata.ValueFromIncomingContext(ctx, need.Name); len(v) > 0 {
-		value = v[0]
-	}
-	if need.Allows(value) {
+func (r restrictions) check(ctx context.Context, method string) error {
+	need := r[method]
+	if need == nil || need.Allows(header(ctx, need.Name)) {
 		return nil
 	}
 	return statusError(status.New(status.Unavailable, "This protocol is restricted, expecting header '%s'", need.Name))

@@ -93,7 +93,7 @@ func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	var b sharedtest.LogBuffer
 	s := newStub()
-	conn := serve(t, s, s, func(o *grpcapi.Options) { o.Access = slog.New(slog.NewJSONHandler(&b, nil)) })
+	conn := serve(t, s, s, func(o *grpcapi.Options) { o.AccessLog = slog.New(slog.NewJSONHandler(&b, nil)) })
 	c := inferencepb.NewGRPCInferenceServiceClient(conn)
 	_, err := c.ModelInfer(t.Context(), echoRequest(nil))
 	require.NoError(t, err)

@@ -58,26 +58,26 @@ type stream struct {
 func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc := srv.(*service)
 	svc.opts.Compression.compress(conn.Context())
-	s := &stream{service: svc, conn: conn, inFlight: calls{use: useOf(conn.Context())}, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
+	s := &stream{service: svc, conn: conn, inFlight: calls{use: connBudgetOf(conn.Context()).use}, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
 	s.mayContinue = sync.NewCond(&s.mu)
 	s.in.call = conn.Context()
-	if svc.opts.guards() {
-		s.in.admitted = svc.opts.begin(conn.Context(), rpc.ModelStreamInfer)
-		defer s.in.admitted.leave()
-		if s.in.admitted.refusal != nil {
-			return refused(s.in.admitted.refusal)
+	if svc.opts.checksCallers() {
+		s.in.permission = svc.opts.begin(conn.Context(), rpc.ModelStreamInfer)
+		defer s.in.permission.leave()
+		if s.in.permission.refusal != nil {
+			return refused(s.in.permission.refusal)
 		}
 	}
-	s.unread.Stream = svc.opts.Memory.NewStream(s.in.admitted.account(), func() { s.abort(s.unread.ErrShort()) })
+	s.unread.Stream = svc.opts.Memory.NewStream(s.in.permission.account(), func() { s.abort(s.unread.ErrShort()) })
 	defer s.unread.Stream.End()
-	if s.in.admitted != nil {
-		defer s.in.admitted.Follow(s.in.admitted.call, s)()
+	if s.in.permission != nil {
+		defer s.in.permission.Follow(s.in.permission.call, s)()
 	}
-	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive, s.in.admitted); err != nil {
+	if err := s.in.reader.begin(conn.Context(), svc.opts.MaxReceive, s.in.permission); err != nil {
 		return err
 	}
-	if svc.opts.Access != nil {
-		defer logStream(s, svc.opts.Access, infer.Now(), &err)
+	if svc.opts.AccessLog != nil {
+		defer logStream(s, svc.opts.AccessLog, infer.Now(), &err)
 	}
 	defer s.close()
 	go s.read()
@@ -99,7 +99,7 @@ func strict(conn grpc.ServerStream) bool {
 func (s *stream) read() {
 	var err error
 	defer func() { s.end(err) }()
-	defer s.service.guard.recover(rpc.ModelStreamInfer, &err)
+	defer s.service.panics.recover(rpc.ModelStreamInfer, &err)
 	defer s.in.reader.end()
 	for err == nil {
 		if err = s.waitToRead(); err == nil {
@@ -130,7 +130,7 @@ func (s *stream) waitToRead() error {
 		return s.closedError()
 	}
 	window := newCharge(s.in.reader.charge.conn)
-	window.memory.For(s.in.admitted.account())
+	window.memory.For(s.in.permission.account())
 	if err := window.Take(int(s.service.opts.StreamWindow)); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 		return
 	}
 	if err == nil {
-		err = s.in.admitted.renew(s.conn.Context(), c)
+		err = s.in.permission.renew(s.conn.Context(), c)
 	}
 	if err == nil {
 		c.trace = s.service.sample(s.conn.Context(), r, clock)
@@ -200,14 +200,14 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 		return
 	}
 	r.Sink = c
-	if err := s.service.guard.submit(c.model, r); err != nil {
+	if err := s.service.panics.submit(c.model, r); err != nil {
 		c.refuse(err)
 	}
 }
 
 // find sets the model of a call, unless the request has a mistake.
 func (s *stream) find(c *call, invalid error) error {
-	entry, err := s.in.admitted.admitRequest(s.conn.Context(), c.request, s.in.reader.length())
+	entry, err := s.in.permission.admitRequest(s.conn.Context(), c.request, s.in.reader.length())
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (s *service) streamModel(ctx context.Context, r *infer.Request) (infer.Mode
 	if s.svc.Exiting() {
 		return nil, errStopping
 	}
-	return s.acquire(ctx, r)
+	return infer.AcquireWithin(ctx, s.svc, r.ModelName, r.ModelVersion, r.Timeout())
 }
 
 // add adds a call to the stream. It reports false if the stream has ended.

@@ -138,13 +138,11 @@ func finalResponse(final bool) kserve.Parameter {
 	return kserve.Parameter{Name: "triton_final_response", Kind: kserve.ParamBool, Bool: final}
 }
 
-var errNoResponse = status.New(status.Internal, "expected a single response, got 0")
-
 // check replaces outputs by their classes and returns an error if the response cannot
 // be sent.
 func (c *call) check(a *outgoing) error {
 	if a.resp == nil {
-		return errNoResponse
+		return infer.ErrNoResponse
 	}
 	if a.resp.Err != nil {
 		return a.resp.Err

@@ -26,16 +26,16 @@ const (
 	// The deadline is renewed late, so a client may get a quarter less. 3 KB/s suffice.
 	writeTimeout = 2 * time.Minute
 	writeStep    = 256 << 10
-	// maxDrain is the number of bytes of an unread body that are read so that the
+	// maxSkipped is the number of bytes of an unread body that are read so that the
 	// connection can be reused. After a longer body the connection is closed.
-	maxDrain = 256 << 10
+	maxSkipped = 256 << 10
 )
 
 // conn is one connection and its state between requests.
 type conn struct {
 	server  *Server
 	nc      net.Conn
-	short   io.ReadWriter // nc, for heads and short replies
+	direct  io.ReadWriter // nc, for heads and short replies
 	session *session
 	ctx     context.Context // ends when the client disconnects
 	cancel  context.CancelFunc
@@ -57,9 +57,9 @@ func newConn(s *Server, nc net.Conn, sess *session) *conn {
 	c := &conn{server: s, nc: nc, session: sess, buf: make([]byte, firstBuffer)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	sess.cancelWith(c.cancel)
-	c.short = nc
+	c.direct = nc
 	if direct := nonblock.New(nc); direct != nil {
-		c.short = direct
+		c.direct = direct
 	}
 	c.body.c = c
 	c.watch = newWatch(c)
@@ -90,7 +90,7 @@ func (c *conn) run() {
 			handedOver = c.handOver()
 			return
 		}
-		if !c.exchange() {
+		if !c.answer() {
 			return
 		}
 	}
@@ -134,7 +134,7 @@ func (c *conn) next() arrival {
 			timed = true
 			_ = c.nc.SetReadDeadline(time.Now().Add(headTimeout))
 		}
-		n, err := c.short.Read(c.buf[c.w:])
+		n, err := c.direct.Read(c.buf[c.w:])
 		if n == 0 && err != nil { // an error that came with bytes is returned again
 			c.session.tooLate(err)
 			return ended
@@ -167,9 +167,9 @@ func (c *conn) await() bool {
 		_ = c.session.setReadDeadline(time.Now().Add(firstTimeout))
 	}
 	for c.r == c.w {
-		n, err := c.short.Read(c.buf)
+		n, err := c.direct.Read(c.buf)
 		for n == 0 && c.session.retries(err) {
-			n, err = c.short.Read(c.buf)
+			n, err = c.direct.Read(c.buf)
 		}
 		c.r, c.w = 0, n
 		c.skipEmptyLines()
@@ -190,9 +190,9 @@ func (c *conn) await() bool {
 	return true
 }
 
-// exchange lets the handler answer one request and reports whether the connection stays
+// answer lets the handler answer one request and reports whether the connection stays
 // open.
-func (c *conn) exchange() bool {
+func (c *conn) answer() bool {
 	c.session.use.Begin()
 	defer c.session.use.End()
 	core := c.server.core
@@ -215,15 +215,15 @@ func (c *conn) exchange() bool {
 
 // send writes a reply whose length is known.
 func (c *conn) send(x *Exchange) {
-	c.drain()
+	c.skipBody()
 	x.keep = c.keeps()
 	x.complete = c.reply(x, x.keep) == nil
 }
 
-// drain reads the rest of the request's body, unless it is too long.
-func (c *conn) drain() {
-	if left := c.body.left; left > 0 && left <= maxDrain {
-		_, _ = io.CopyN(io.Discard, &c.body, maxDrain)
+// skipBody reads the rest of the request's body, unless it is too long.
+func (c *conn) skipBody() {
+	if left := c.body.left; left > 0 && left <= maxSkipped {
+		_, _ = io.CopyN(io.Discard, &c.body, maxSkipped)
 	}
 }
 

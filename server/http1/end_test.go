@@ -100,7 +100,7 @@ func TestDrainKeepsIdleConnections(t *testing.T) {
 					<-finish
 				}
 			}
-			s := http1.NewServer(svc, http1.Options{Linger: 20 * time.Millisecond})
+			s := http1.NewServer(svc, http1.Options{IdleGrace: 20 * time.Millisecond})
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			addr := l.Addr().String()

@@ -26,10 +26,10 @@ func (f HandlerFunc) Serve(x *Exchange) { f(x) }
 type Options struct {
 	// Log receives errors; nil discards them.
 	Log *slog.Logger
-	// Linger is how long a server that shuts down waits on idle connections for requests that
+	// IdleGrace is how long a server that shuts down waits on idle connections for requests that
 	// were sent before the client could know, counted from the last request on any connection.
 	// They are answered with "Connection: close". 0 stands for 250 ms.
-	Linger time.Duration
+	IdleGrace time.Duration
 	// MinRate is how many bytes per second of a body must arrive on average in each period of
 	// two minutes; 0: one byte in each period.
 	MinRate int64
@@ -42,7 +42,7 @@ type Options struct {
 	Reserved bool
 }
 
-const defaultLinger = 250 * time.Millisecond
+const defaultIdleGrace = 250 * time.Millisecond
 
 // The content types of most replies.
 const (

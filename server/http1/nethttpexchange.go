@@ -71,16 +71,16 @@ func (s *netHTTPExchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads a short rest of the body and decides whether the connection stays open after
+// skipBody reads a short rest of the body and decides whether the connection stays open after
 // the reply. A client that waits for 100 Continue gets none, and so does not send its body.
-func (s *netHTTPExchange) drain() {
+func (s *netHTTPExchange) skipBody() {
 	left := s.request.ContentLength
 	if left > 0 {
 		left -= s.received
 	}
 	sends := s.continued || s.request.Header.Get("Expect") == ""
-	if sends && left != 0 && left <= maxDrain {
-		_, _ = io.CopyN(io.Discard, s, maxDrain)
+	if sends && left != 0 && left <= maxSkipped {
+		_, _ = io.CopyN(io.Discard, s, maxSkipped)
 	}
 	s.end = left != 0 && !errors.Is(s.err, io.EOF) || s.stopped.Load()
 	if s.end && left > 0 && s.conn != nil && sends {
@@ -149,7 +149,7 @@ func typeValues(kind string) []string {
 
 // send writes a reply whose length is known. A failed write means that the client disconnected.
 func (s *netHTTPExchange) send(x *Exchange) {
-	s.drain()
+	s.skipBody()
 	s.renewWriteDeadline() // also without a body
 	h := s.head(x)
 	size := x.Size()

@@ -32,7 +32,7 @@ func TestRefusedBodyIsNotAwaited(t *testing.T) {
 	})
 }
 
-// TestRefusedChunksAreNotAwaited is the same for a body of unknown length, of which only maxDrain
+// TestRefusedChunksAreNotAwaited is the same for a body of unknown length, of which only maxSkipped
 // bytes are read.
 func TestRefusedChunksAreNotAwaited(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *stub, c net.Conn) {

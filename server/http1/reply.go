@@ -30,7 +30,7 @@ func (c *conn) reply(x *Exchange, keep bool) error {
 	}
 	x.out = out
 	c.renewWriteDeadline()
-	_, err := c.short.Write(out)
+	_, err := c.direct.Write(out)
 	return err
 }
 

@@ -29,7 +29,7 @@ type Server struct {
 
 // NewServer makes a server. It starts nothing.
 func NewServer(h Handler, o Options) *Server {
-	s := &Server{core: newCore(h, o), max: o.MaxConnections, limit: o.Limit, reserved: o.Reserved, sessions: newSessions(o.Linger)}
+	s := &Server{core: newCore(h, o), max: o.MaxConnections, limit: o.Limit, reserved: o.Reserved, sessions: newSessions(o.IdleGrace)}
 	s.netHTTPListener.ch, s.netHTTPListener.done = make(chan *netHTTPConn), make(chan struct{})
 	s.netHTTP = newNetHTTPServer(s.core)
 	return s
@@ -38,10 +38,10 @@ func NewServer(h Handler, o Options) *Server {
 // Serve accepts connections until Drain, Shutdown or Close and then returns
 // http.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error {
-	if !s.sessions.accept(l) {
+	if !s.sessions.beginAccepting(l) {
 		return http.ErrServerClosed
 	}
-	defer s.sessions.accepted()
+	defer s.sessions.endAccepting()
 	s.netHTTPListener.addr = l.Addr()
 	s.netHTTPServing.Go(func() { _ = s.netHTTP.Serve(&s.netHTTPListener) })
 	for wait := time.Duration(0); ; {
@@ -55,7 +55,7 @@ func (s *Server) Serve(l net.Listener) error {
 		case !transient(err):
 			return err
 		default: // usually out of file descriptors
-			s.limit.Shed(shedAtOnce)
+			s.limit.Shed(connlimit.ShedAtOnce)
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 			s.core.log.Error("cannot accept HTTP connections", "error", err, "retry", wait)
 			time.Sleep(wait)
@@ -68,14 +68,11 @@ func transient(err error) bool {
 	return errors.As(err, &ne) && ne.Temporary() //nolint:staticcheck // accept has no other sign
 }
 
-// shedAtOnce is how many idle connections are closed when file descriptors are exhausted.
-const shedAtOnce = 8
-
 // start serves a connection. A closed listener may still return connections that were made
 // before; on each of them one request is answered.
 func (s *Server) start(nc net.Conn) {
-	use, admitted := s.limit.Open(func() { closeAtOnce(nc) }, s.reserved)
-	sess := s.sessions.add(nc, use, admitted, s.max)
+	use, room := s.limit.Open(func() { closeAtOnce(nc) }, s.reserved)
+	sess := s.sessions.add(nc, use, room, s.max)
 	switch {
 	case sess == nil:
 		use.Close()
@@ -107,7 +104,7 @@ func (s *Server) Leave() { s.sessions.leaving.Store(true) }
 // Drain returns the error of ctx when that ends first.
 func (s *Server) Drain(ctx context.Context) error { return s.sessions.drain(ctx) }
 
-// Shutdown drains, then closes the connections that stay idle for the linger time and waits for
+// Shutdown drains, then closes the connections that stay idle for Options.IdleGrace and waits for
 // all to end. It returns the error of ctx when that ends first; Close ends the rest.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.sessions.finish(ctx); err != nil {

@@ -90,7 +90,7 @@ func TestShutdownUnusual(t *testing.T) {
 		close(running)
 		<-finish
 	}
-	s := http1.NewServer(svc, http1.Options{Linger: 10 * time.Second})
+	s := http1.NewServer(svc, http1.Options{IdleGrace: 10 * time.Second})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan error, 1)

@@ -55,7 +55,7 @@ func (s *session) mark(idle bool) {
 	if s.mu.closing && !s.mu.aborted {
 		var at time.Time
 		if idle {
-			at = time.Now().Add(s.sessions.linger)
+			at = time.Now().Add(s.sessions.idleGrace)
 		}
 		_ = s.nc.SetReadDeadline(at)
 	}
@@ -73,9 +73,9 @@ func (s *session) retries(err error) bool {
 	if !s.mu.idle || !s.mu.closing || s.mu.aborted {
 		return false
 	}
-	wait := s.sessions.linger - time.Since(*s.sessions.lastArrival.Load())
+	wait := s.sessions.idleGrace - time.Since(*s.sessions.lastArrival.Load())
 	if wait <= 0 && arrived(s.nc) {
-		wait = s.sessions.linger
+		wait = s.sessions.idleGrace
 	}
 	if wait <= 0 {
 		return false
@@ -121,12 +121,12 @@ func (s *session) drain() {
 	s.mu.draining = true
 }
 
-func (s *session) close() {
+func (s *session) closeWhenIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.closing = true
 	if s.mu.idle && !s.mu.aborted {
-		_ = s.nc.SetReadDeadline(time.Now().Add(s.sessions.linger))
+		_ = s.nc.SetReadDeadline(time.Now().Add(s.sessions.idleGrace))
 	}
 }
 

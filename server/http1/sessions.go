@@ -10,12 +10,16 @@ import (
 	"triton/server/connlimit"
 )
 
-// sessions counts the connections of a server and ends them in order: drain asks each to end
-// with its next reply, closeIdle then ends those without further requests, and abort ends the
-// rest at once.
+// sessions counts the connections of a server and ends them in order:
+//
+//	call       flag      busy connections             idle connections
+//	Leave      leaving   the next reply is the last   answer one more request
+//	Drain      draining  the same                     the same; no more connections are accepted
+//	Shutdown   closing   the same                     end when nothing arrives for idleGrace
+//	Close      aborted   end at once                  end at once
 type sessions struct {
-	linger  time.Duration
-	running sync.WaitGroup // the sessions and the accept loop
+	idleGrace time.Duration
+	running   sync.WaitGroup // the sessions and the accept loop
 
 	mu struct {
 		sync.Mutex
@@ -37,22 +41,22 @@ type sessions struct {
 	leaving atomic.Bool
 }
 
-func newSessions(linger time.Duration) *sessions {
-	all := &sessions{linger: linger, idle: make(chan struct{}, 1)}
-	if all.linger <= 0 {
-		all.linger = defaultLinger
+func newSessions(idleGrace time.Duration) *sessions {
+	all := &sessions{idleGrace: idleGrace, idle: make(chan struct{}, 1)}
+	if all.idleGrace <= 0 {
+		all.idleGrace = defaultIdleGrace
 	}
 	all.mu.sessions = map[*session]struct{}{}
 	return all
 }
 
 // add returns a session for a new connection; nil if the server is closed. A connection that was
-// not admitted, and those above a positive limit, are marked as refused, and when maxRefused are,
+// not given room, and those above a positive limit, are marked as refused, and when maxRefused are,
 // add returns nil.
-func (all *sessions) add(nc net.Conn, use *connlimit.Conn, admitted bool, limit int) *session {
+func (all *sessions) add(nc net.Conn, use *connlimit.Conn, room bool, limit int) *session {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	refused := !admitted || limit > 0 && len(all.mu.sessions)-all.mu.refused >= limit
+	refused := !room || limit > 0 && len(all.mu.sessions)-all.mu.refused >= limit
 	switch {
 	case all.mu.closed, refused && all.mu.refused == maxRefused:
 		return nil
@@ -93,9 +97,9 @@ func (all *sessions) draining() bool {
 	return all.mu.draining
 }
 
-// accept records the listener of the connections. During a drain it closes the listener and
+// beginAccepting records the listener of the connections. During a drain it closes the listener and
 // returns false.
-func (all *sessions) accept(l net.Listener) bool {
+func (all *sessions) beginAccepting(l net.Listener) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.mu.draining {
@@ -107,8 +111,8 @@ func (all *sessions) accept(l net.Listener) bool {
 	return true
 }
 
-// accepted records that the accept loop has ended.
-func (all *sessions) accepted() {
+// endAccepting records that the accept loop has ended.
+func (all *sessions) endAccepting() {
 	close(all.mu.accepted)
 	all.running.Done()
 }
@@ -135,6 +139,7 @@ func (all *sessions) drain(ctx context.Context) error {
 	return nil
 }
 
+// startDrain begins a drain. The channel is closed when the accept loop has ended; nil: none ran.
 func (all *sessions) startDrain() (accepted <-chan struct{}) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -167,7 +172,7 @@ func (all *sessions) finish(ctx context.Context) error {
 	}
 }
 
-// closeIdle ends the sessions without a request for the linger time, the others with their next
+// closeIdle ends the sessions without a request for idleGrace, the others with their next
 // reply.
 func (all *sessions) closeIdle() {
 	all.mu.Lock()
@@ -175,7 +180,7 @@ func (all *sessions) closeIdle() {
 	all.mu.closing = true
 	all.touch()
 	for s := range all.mu.sessions {
-		s.close()
+		s.closeWhenIdle()
 	}
 }
 

@@ -216,7 +216,7 @@ func TestEmptyLinesBringNoRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		svc := newStub()
-		s := http1.NewServer(svc, http1.Options{Linger: time.Second})
+		s := http1.NewServer(svc, http1.Options{IdleGrace: time.Second})
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
 		done := make(chan error, 1)
 		go func() { done <- s.Serve(l) }()

@@ -44,7 +44,7 @@ func (w *watch) stop() {
 	if w.timer.Stop() {
 		return
 	}
-	_ = w.c.nc.SetReadDeadline(time.Unix(1, 0)) // wakes wait
+	_ = w.c.nc.SetReadDeadline(longAgo) // wakes wait
 	<-w.done
 	_ = w.c.nc.SetReadDeadline(time.Time{})
 }

@@ -28,7 +28,7 @@ func (x *exchange) read(limit int64) (*tensor.Buffer, error) {
 
 // upload returns an upload without a body.
 func (x *exchange) upload() upload {
-	return upload{pool: x.api.pool, budget: x.api.opts.Memory, charge: &x.decoded, from: x}
+	return upload{pool: x.api.pool, budget: x.api.opts.Memory, charge: &x.requestMemory, from: x}
 }
 
 // upload reads a body into memory of the pool: all of it is taken before the first byte of a body of
@@ -98,7 +98,7 @@ func (u *upload) grow(b *tensor.Buffer, n int, limit int64) (*tensor.Buffer, err
 	}
 	copy(bigger.Bytes(), b.Bytes()[:n])
 	u.pool.CopiedToModel(n)
-	u.charge.Drop(b.Len())
+	u.charge.ReturnForCaller(b.Len())
 	b.Release()
 	return bigger, nil
 }
@@ -109,7 +109,7 @@ func (u *upload) memory(n int64) (*tensor.Buffer, error) {
 	if err != nil {
 		return nil, status.Wrap(err, status.Unavailable, "no memory for %d bytes of the request body: %w", n, err)
 	}
-	if err := u.charge.Hold(int(n)); err != nil {
+	if err := u.charge.TakeForCaller(int(n)); err != nil {
 		b.Release()
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/http1"
+	"triton/server/memory"
 )
 
 var errInflate = status.New(status.InvalidArg, "encountered inconsistent stream state during decompression")
@@ -33,7 +34,7 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	if x.Header.ContentEncoding == "zstd" {
 		window = zstdWindow(packed)
 	}
-	if err := x.decoded.Take(inflaterSize + 4*min(window, zstdBlock) + window); err != nil {
+	if err := x.requestMemory.Take(inflaterSize + 4*min(window, zstdBlock) + window); err != nil {
 		return nil, 0, err
 	}
 	plain, err := newDecompressor(packed, window)
@@ -134,7 +135,7 @@ func (x *exchange) compress() {
 	case "zstd":
 		pool = &zstandards
 	}
-	if n := len(x.Text) + x.tailSize; n > maxPlain && x.replied.Take(n) != nil {
+	if n := len(x.Text) + x.tailSize; n > memory.Uncounted && x.replyMemory.Take(n) != nil {
 		return // send it uncompressed
 	}
 	p := pool.Get().(compressor)
@@ -153,10 +154,6 @@ func (x *exchange) compress() {
 	}
 	x.Text, x.tail, x.tailSize, x.Encoding = out, nil, 0, encoding
 }
-
-// maxPlain is the size in bytes up to which the memory of a compressed reply, and of the text of a
-// call that is no inference, is not counted.
-const maxPlain = 16 << 10
 
 // maxWindow bounds the memory that a zstd body may demand; browsers have the same limit.
 const maxWindow = 8 << 20

@@ -97,7 +97,7 @@ func (x *exchange) parameters(visit func(tritonjson.Value) error) error {
 	if body.Len() == 0 {
 		return nil
 	}
-	if err := x.decoded.Take(2 * body.Len()); err != nil { // texts of parameters, and files in them
+	if err := x.requestMemory.Take(2 * body.Len()); err != nil { // texts of parameters, and files in them
 		return err
 	}
 	request, err := tritonjson.ParseObject(body.Bytes())

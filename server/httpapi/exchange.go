@@ -20,11 +20,11 @@ type exchange struct {
 	carrier trace.Carrier // reads the request's headers
 	decoder rest.Decoder
 	encoder rest.Encoder
-	call
+	perRequest
 }
 
-// call is the state of one request.
-type call struct {
+// perRequest is the state of one request; end resets it.
+type perRequest struct {
 	// textLen is the length of the JSON text in front of the tensor data according to the
 	// headers; the data gets an aligned address.
 	textLen int
@@ -36,17 +36,17 @@ type call struct {
 	// disconnected reports that the client has disconnected, so that no reply is sent.
 	disconnected bool
 
-	// decoded is the memory of the request besides its body and tensors, replied that of a long
-	// text of the reply. For a caller they count the body and the tensors too.
-	decoded, replied memory.Charge
-	caller           *memory.Caller // nil: it is not told apart from others
+	// requestMemory is the memory of the request besides its body and tensors, replyMemory that of a long text of
+	// the reply. For a caller they count the body and the tensors too.
+	requestMemory, replyMemory memory.Charge
+	caller                     *memory.Caller // nil: it is not told apart from others
 
-	admitted *admission      // nil without a guard
-	trace    *frontend.Trace // nil for most
-	model    string
-	id       string
-	received int64 // bytes of the body
-	sent     int64 // bytes in chunks
+	permission *permission     // nil without a guard
+	trace      *frontend.Trace // nil for most
+	model      string
+	id         string
+	received   int64 // bytes of the body
+	sent       int64 // bytes in chunks
 }
 
 // begin returns the state that stays with a pooled exchange.
@@ -55,10 +55,10 @@ func (a *api) begin(in *http1.Exchange) *exchange {
 	if !ok || x.api != a {
 		x = &exchange{Exchange: in, api: a}
 		x.carrier = func(name string) string { return x.Get(name) }
-		x.decoder.Pool, x.decoder.MaxInput, x.decoder.Regions, x.decoder.Budget = a.pool, a.maxInput, a.opts.Regions, &x.decoded
+		x.decoder.Pool, x.decoder.MaxInput, x.decoder.Regions, x.decoder.Budget = a.pool, a.maxInput, a.opts.Regions, &x.requestMemory
 		in.State = x
 	}
-	x.decoded, x.replied = a.opts.Memory.NewCharge(memory.Messages), a.opts.Memory.NewCharge(memory.Replies)
+	x.requestMemory, x.replyMemory = a.opts.Memory.NewCharge(memory.Messages), a.opts.Memory.NewCharge(memory.Replies)
 	if a.timed {
 		x.began = infer.Now()
 	}
@@ -71,11 +71,11 @@ func (x *exchange) end() {
 	if x.resp != nil {
 		x.resp.Release()
 	}
-	x.endAdmission()
-	x.decoded.End()
-	x.replied.End()
+	x.endPermission()
+	x.requestMemory.End()
+	x.replyMemory.End()
 	x.caller.Leave()
-	x.call = call{}
+	x.perRequest = perRequest{}
 }
 
 // reply sends the answer unless it was sent in chunks or the client disconnected.
@@ -83,8 +83,8 @@ func (x *exchange) reply() {
 	if x.Started() || x.disconnected {
 		return
 	}
-	if more := len(x.Text) - x.replied.Bytes(); more > maxPlain { // of a call that is no inference
-		if err := x.replied.Take(more); err != nil {
+	if more := len(x.Text) - x.replyMemory.Bytes(); more > memory.Uncounted { // of a call that is no inference
+		if err := x.replyMemory.Take(more); err != nil {
 			x.fail(err)
 		}
 	}
@@ -98,8 +98,8 @@ func (x *exchange) reply() {
 // countFor counts the memory of the request for its caller, before any of its body is read.
 func (x *exchange) countFor(name string) {
 	x.caller = x.api.opts.Memory.Enter(name)
-	x.decoded.For(x.caller)
-	x.replied.For(x.caller)
+	x.requestMemory.For(x.caller)
+	x.replyMemory.For(x.caller)
 }
 
 // Stop implements memory.Sender: it ends the wait for the rest of the body.

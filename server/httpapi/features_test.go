@@ -267,7 +267,7 @@ func TestCORS(t *testing.T) {
 func TestAccessLog(t *testing.T) {
 	both(t, func(t *testing.T, start serving) {
 		var out sharedtest.LogBuffer
-		addr := start(t, newService(), httpapi.Options{Access: slog.New(slog.NewJSONHandler(&out, nil))})
+		addr := start(t, newService(), httpapi.Options{AccessLog: slog.New(slog.NewJSONHandler(&out, nil))})
 		body := `{"id":"r7",` + one(good)[1:]
 		fetch(t, "POST", addr+"/v2/models/id_fp32/infer?x=1", body)
 		fetch(t, "POST", addr+"/v2/models/g_one/generate_stream", `{"INPUT0":"a","id":"s1"}`)

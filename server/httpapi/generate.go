@@ -43,9 +43,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 	s := &stream{backlog: newStreamBacklog(req, x)}
 	req.Sink = s.backlog
 	x.id = req.ID
-	x.trace.Attach(req)
-	x.count(m, req)
-	m = infer.ChooseBy(m, req, x)
+	m = x.choose(m, req)
 	if err := m.Submit(req); err != nil {
 		return err
 	}
@@ -78,14 +76,13 @@ func (x *exchange) receiveGenerate(m infer.Model) (*infer.Request, error) {
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
 	err = x.decoder.DecodeGenerate(&req.Request, text.Bytes(), schemaOf(m.Metadata()))
 	if err == nil {
-		err = x.decoded.Hold(ownSize(req.Inputs))
+		err = x.requestMemory.TakeForCaller(ownSize(req.Inputs))
 	}
 	if err == nil {
 		err = x.forward(req)
 	}
 	if err != nil {
-		req.Release()
-		req.Release() // the core's reference, which Submit would have released
+		req.Discard()
 		return nil, err
 	}
 	return req, nil

@@ -27,8 +27,8 @@ var actions = [...]policy.Action{
 	traceSetting: policy.ActionSettings, logSettings: policy.ActionSettings, fleetState: policy.ActionState,
 }
 
-// admission is a request that a guard has admitted.
-type admission struct {
+// permission is what a guard has decided about the caller of a request.
+type permission struct {
 	access.Session
 	call  access.Call
 	entry access.Entry
@@ -60,7 +60,7 @@ func (x *exchange) admit(r *route) bool {
 	if !ok {
 		return false
 	}
-	x.admitted = &admission{session, call, entry}
+	x.permission = &permission{session, call, entry}
 	x.countFor(session.Account())
 	state, quotas := entry.RateLimit()
 	addRateLimit(x.Exchange, state, quotas)
@@ -71,47 +71,48 @@ func (x *exchange) admit(r *route) bool {
 	return true
 }
 
-// count counts a request whose body was read in the quotas of its caller, and tells queues who that is.
+// count charges the quotas of the caller with the rows of a request, and with its bytes if they were not known
+// before. Queues learn who the caller is.
 func (x *exchange) count(m infer.Model, req *infer.Request) {
-	if x.admitted == nil {
+	if x.permission == nil {
 		return
 	}
-	late := int64(0)
-	if x.Length < 0 { // it was not known before
-		late = x.received
+	unannounced := int64(0)
+	if x.Length < 0 {
+		unannounced = x.received
 	}
-	x.admitted.entry.Charge(infer.RowsOf(m, req), late)
-	req.Caller = x.admitted.entry.Caller()
+	x.permission.entry.Spend(infer.RowsOf(m, req), unannounced)
+	req.Caller = x.permission.entry.Caller()
 }
 
 // follow ends a stream whose caller is no longer admitted. The returned function is to be called when
 // the stream ends by itself.
 func (x *exchange) follow(q *streamBacklog) (forget func()) {
-	if x.admitted == nil {
+	if x.permission == nil {
 		return func() {}
 	}
-	return x.admitted.Follow(x.admitted.call, q)
+	return x.permission.Follow(x.permission.call, q)
 }
 
-// endAdmission records the end of an admitted request.
-func (x *exchange) endAdmission() {
-	if x.admitted != nil {
-		x.admitted.entry.End(strconv.Itoa(x.Status), x.id)
+// endPermission records the end of a request.
+func (x *exchange) endPermission() {
+	if x.permission != nil {
+		x.permission.entry.End(strconv.Itoa(x.Status), x.id)
 	}
 }
 
 // visible removes the models of a list that the caller may not see.
 func (x *exchange) visible(list *inferencepb.RepositoryIndexResponse) *inferencepb.RepositoryIndexResponse {
-	if x.admitted == nil || !x.admitted.Filters(policy.ActionIndex) {
+	if x.permission == nil || !x.permission.Filters(policy.ActionIndex) {
 		return list
 	}
-	return frontend.FilterIndex(list, func(model, version string) bool { return x.admitted.May(policy.ActionIndex, model, version) })
+	return frontend.FilterIndex(list, func(model, version string) bool { return x.permission.May(policy.ActionIndex, model, version) })
 }
 
 // visibleStatistics removes the statistics that the caller may not see.
 func (x *exchange) visibleStatistics(s *inferencepb.ModelStatisticsResponse) *inferencepb.ModelStatisticsResponse {
-	if x.admitted == nil || !x.admitted.Filters(policy.ActionStatistics) {
+	if x.permission == nil || !x.permission.Filters(policy.ActionStatistics) {
 		return s
 	}
-	return frontend.FilterStatistics(s, func(model, version string) bool { return x.admitted.May(policy.ActionStatistics, model, version) })
+	return frontend.FilterStatistics(s, func(model, version string) bool { return x.permission.May(policy.ActionStatistics, model, version) })
 }

@@ -11,7 +11,7 @@ import (
 // health answers with a status alone, or with the reasons if the query asks for them.
 func (a *api) health(x *exchange, good bool) error {
 	verbose := a.opts.Readiness != nil && x.verbose()
-	if verbose && x.admitted != nil && x.admitted.Filters(policy.ActionIndex) {
+	if verbose && x.permission != nil && x.permission.Filters(policy.ActionIndex) {
 		verbose = false // the reasons name models that the caller may not see
 	}
 	exiting := a.svc.Exiting()

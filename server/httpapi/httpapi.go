@@ -36,11 +36,9 @@ type Options struct {
 	// infer.DefaultResponseBacklog.
 	MaxUnread int
 
-	// Regions holds the shared memory of clients, Tracer samples requests, and /v2/logging
-	// changes Logs. Each may be nil: the server has none.
-	Regions *shm.Manager
-	Tracer  *trace.Tracer
-	Logs    *log.Sink
+	Regions *shm.Manager  // the shared memory of clients; nil: none
+	Tracer  *trace.Tracer // samples requests; nil: none are traced
+	Logs    *log.Sink     // what /v2/logging changes; nil: none
 	// Restricted says which endpoints need a secret header.
 	Restricted frontend.Restrictions
 	// Guard decides who may do what; nil: everybody may do everything.
@@ -52,8 +50,8 @@ type Options struct {
 	// Origins are the web origins that browsers may call from, "*" for all. Without origins
 	// CORS is off.
 	Origins []string
-	// Access logs every request; nil: none.
-	Access *slog.Logger
+	// AccessLog gets a record of every request; nil: none.
+	AccessLog *slog.Logger
 	// Metrics are the source of load reports; nil: none are sent.
 	Metrics prometheus.Gatherer
 	// Traffic has the traffic rules; nil: the server has none.
@@ -102,6 +100,6 @@ func New(svc infer.Service, o Options) http1.Handler {
 		a.log = slog.New(slog.DiscardHandler)
 	}
 	a.tracing = frontend.HTTPTracing(o.Tracer, a.log)
-	a.timed = o.Tracer != nil || o.Access != nil
+	a.timed = o.Tracer != nil || o.AccessLog != nil
 	return a
 }

@@ -23,43 +23,51 @@ func (a *api) infer(x *exchange, r *route) error {
 	if err != nil {
 		return a.inferUnloaded(x, r, err)
 	}
-	defer func() { m.Release() }()
+	defer func() { m.Release() }() // m changes: choose
 	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
 		return errDecoupled
 	}
 	x.sample(m.Name())
-	body, headerLen, err := x.receive()
+	body, textLen, err := x.receive()
 	if err != nil {
 		return err
 	}
 	defer body.Release()
 	x.trace.Received()
-	x.ContentType = http1.JSON
-	req := infer.NewRequest()
-	defer req.Release()
-	req.ModelName, req.ModelVersion = m.Name(), m.Version()
-	err = x.decode(req, body, headerLen)
-	if err == nil {
-		err = x.forward(req)
-	}
+	req, err := x.decode(m.Name(), m.Version(), body, textLen)
 	if err != nil {
-		req.Release() // the core's reference, which Infer would have released
 		return err
 	}
-	x.trace.Attach(req)
-	x.count(m, req)
-	m = infer.ChooseBy(m, req, x)
+	if err := x.forward(req); err != nil {
+		req.Discard()
+		return err
+	}
+	m = x.choose(m, req)
 	return x.run(m, req)
 }
 
-// decode reads a request. For its caller it counts the inputs that are not part of the body.
-func (x *exchange) decode(req *infer.Request, body *tensor.Buffer, textLen int) error {
+// decode makes a request of a body. For its caller it counts the inputs that are not part of the body.
+func (x *exchange) decode(model, version string, body *tensor.Buffer, textLen int) (*infer.Request, error) {
+	x.ContentType = http1.JSON
+	req := infer.NewRequest()
+	req.ModelName, req.ModelVersion = model, version
 	err := x.decoder.DecodeRequest(&req.Request, body, textLen)
 	x.id = req.ID
 	if err == nil && x.caller != nil {
-		err = x.decoded.Hold(ownSize(req.Inputs) - (body.Len() - textLen))
+		err = x.requestMemory.TakeForCaller(ownSize(req.Inputs) - (body.Len() - textLen))
 	}
-	return err
+	if err != nil {
+		req.Discard()
+		return nil, err
+	}
+	return req, nil
+}
+
+// choose traces and counts a request, and returns the model that answers it in place of m.
+func (x *exchange) choose(m infer.Model, req *infer.Request) infer.Model {
+	x.trace.Attach(req)
+	x.count(m, req)
+	return infer.ChooseBy(m, req, x)
 }
 
 // ownSize returns the bytes of tensors that are not in the shared memory of clients.
@@ -73,8 +81,9 @@ func ownSize(ts []kserve.Tensor) int {
 	return n
 }
 
-// run runs a decoded request and makes the reply.
+// run runs a request and makes the reply. It releases the request.
 func (x *exchange) run(m infer.Model, req *infer.Request) error {
+	defer req.Release()
 	x.Watch()
 	resp, err := m.Infer(x.Context, req)
 	x.Unwatch()
@@ -87,7 +96,7 @@ func (x *exchange) run(m infer.Model, req *infer.Request) error {
 	}
 	x.answered(req.Times.Answered)
 	x.resp = resp
-	if err := x.replied.Hold(resp.Size()); err != nil {
+	if err := x.replyMemory.TakeForCaller(resp.Size()); err != nil {
 		return err
 	}
 	return x.encode(m, resp, req)
@@ -110,7 +119,7 @@ func (x *exchange) receive() (*tensor.Buffer, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	n, err := x.jsonLength(body.Len())
+	n, err := x.jsonLength(body.Len()) // again: the body may be shorter than announced, or its length was not known
 	if err != nil {
 		body.Release()
 		return nil, 0, err
@@ -157,16 +166,16 @@ func (x *exchange) jsonLength(body int) (int, error) {
 	return int(n), nil
 }
 
-// keepText returns the memory that was taken for the text and is not in it.
-func (x *exchange) keepText() {
-	if more := x.replied.Bytes() - cap(x.Text); more > 0 {
-		x.replied.Return(more)
+// returnSpareText returns the memory that was taken for the text and is not in it.
+func (x *exchange) returnSpareText() {
+	if more := x.replyMemory.Bytes() - cap(x.Text); more > 0 {
+		x.replyMemory.Return(more)
 	}
 }
 
 // encode makes the reply from the response.
 func (x *exchange) encode(m infer.Model, resp *infer.Response, req *infer.Request) error {
-	if err := x.replied.Take(rest.TextSize(&resp.Response, &req.Request)); err != nil {
+	if err := x.replyMemory.Take(rest.TextSize(&resp.Response, &req.Request)); err != nil {
 		return err
 	}
 	x.encoder.Labels, x.encoder.Batched = m, m.Config().GetMaxBatchSize() > 0
@@ -176,7 +185,7 @@ func (x *exchange) encode(m infer.Model, resp *infer.Response, req *infer.Reques
 		return err
 	}
 	x.Text, x.tail, x.tailSize = text, tail, size
-	x.keepText()
+	x.returnSpareText()
 	if size > 0 {
 		x.ContentType, x.JSONSize = http1.OctetStream, len(text)
 	}

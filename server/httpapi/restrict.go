@@ -21,8 +21,9 @@ var categories = [...]frontend.Category{
 	traceSetting: frontend.TraceCalls, logSettings: frontend.LoggingCalls, fleetState: frontend.ModelRepositoryCalls,
 }
 
-// permits reports whether the request may use an endpoint; otherwise it refuses the request.
-func (x *exchange) permits(to endpoint) bool {
+// hasSecret reports whether the request has the secret that an endpoint needs, if it needs one; otherwise it
+// refuses the request.
+func (x *exchange) hasSecret(to endpoint) bool {
 	need := x.api.opts.Restricted.Needs(categories[to])
 	if need == nil || need.Allows(x.Get(strings.ToLower(need.Name))) {
 		return true

@@ -24,7 +24,9 @@ func (a *api) serve(x *exchange) {
 		return
 	}
 	x.model = r.model
-	if a.cors(x, &r) || !x.permits(r.to) || !x.admit(&r) {
+	// In this order: CORS answers preflights, the endpoint's category may need a secret header (Triton's
+	// restriction), then the guard decides about the caller.
+	if a.cors(x, &r) || !x.hasSecret(r.to) || !x.admit(&r) {
 		return
 	}
 	switch r.to {

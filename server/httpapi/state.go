@@ -23,7 +23,7 @@ func (a *api) state(x *exchange) error {
 		return err
 	}
 	defer body.Release()
-	if err := x.decoded.Take(documentFactor * body.Len()); err != nil {
+	if err := x.requestMemory.Take(documentFactor * body.Len()); err != nil {
 		return err
 	}
 	text, err := a.opts.State.ApplyState(x.Context, body.Bytes(), x.asks("dry_run"))

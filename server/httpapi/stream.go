@@ -99,8 +99,8 @@ var plain kserve.Request
 func (x *exchange) appendGenerated(r *infer.Response) error {
 	err := r.Err
 	if err == nil {
-		err = x.replied.Take(rest.TextSize(&r.Response, &plain))
-		defer x.replied.End()
+		err = x.replyMemory.Take(rest.TextSize(&r.Response, &plain))
+		defer x.replyMemory.End()
 	}
 	if err == nil {
 		var text []byte

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"context"
+	"time"
 
 	"triton/pkg/inferencepb"
 )
@@ -28,14 +29,22 @@ type Description interface {
 // Acquire returns a ready model version with a reference, as Service.Model. If requests load models
 // it waits for the load until ctx ends.
 func Acquire(ctx context.Context, s Service, name, version string) (Model, error) {
+	return AcquireWithin(ctx, s, name, version, 0)
+}
+
+// AcquireWithin is Acquire with a limit of the wait; 0: only ctx ends it.
+func AcquireWithin(ctx context.Context, s Service, name, version string, limit time.Duration) (Model, error) {
 	m, err := s.Model(name, version)
-	if err == nil {
-		return m, nil
+	d, ok := s.(OnDemand)
+	if err == nil || !ok {
+		return m, err
 	}
-	if d, ok := s.(OnDemand); ok {
-		return d.Await(ctx, name, version, err)
+	if limit > 0 {
+		within, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ctx = within
 	}
-	return nil, err
+	return d.Await(ctx, name, version, err)
 }
 
 // Describe describes a model version. The caller releases the description.

@@ -41,6 +41,7 @@ func (p *reply) reset() {
 		p.final.Release()
 	}
 	p.sent, p.holdFinal, p.finalHeld, p.faulted, p.final, p.err, p.late = 0, false, false, false, nil, nil, false
+	// The rest of the loan is used by kept requests only, and by rescheduled ones, whose count goes on.
 	if p.loan.kept != notKept || p.loan.next.Index > 0 {
 		p.loan = loan{}
 	}
@@ -81,7 +82,7 @@ func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 		return false
 	}
 	if final && resp == nil && p.sent == 0 && !p.loan.decoupled {
-		resp = errorResponse(errNoResponse)
+		resp = errorResponse(ErrNoResponse)
 	}
 	if final && !p.holdFinal { // otherwise Deliver stamps it
 		r.Times.Answered = Now()
@@ -122,7 +123,8 @@ func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 	return true
 }
 
-var errNoResponse = status.New(status.Internal, "expected a single response, got 0")
+// ErrNoResponse answers a request whose model ended the responses without one.
+var ErrNoResponse = status.New(status.Internal, "expected a single response, got 0")
 
 // errInternal is the error that clients get after a panic in the server.
 var errInternal = status.New(status.Internal, "internal error while the response was written; the server's log has the details")

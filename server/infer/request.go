@@ -141,13 +141,16 @@ func NewUnpooled() *Request {
 	return (&Request{}).init()
 }
 
-// Unpool excludes the request from the pool, for the same reason as NewUnpooled.
-func (r *Request) Unpool() { r.pooled = false }
-
 func (r *Request) init() *Request {
 	r.refs.Store(2)
 	r.Times = Times{Received: Now()}
 	return r
+}
+
+// Discard gives up a new request that no model got: it releases both references.
+func (r *Request) Discard() {
+	r.Release()
+	r.Release()
 }
 
 // Retain takes one more reference. The caller must hold one.

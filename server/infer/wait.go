@@ -93,8 +93,13 @@ func (r *Request) Wait(ctx context.Context) (*Response, error) {
 		return r.result(resp)
 	case <-done:
 		r.Cancel()
-		return nil, &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
+		return nil, Cancelled(ctx)
 	}
+}
+
+// Cancelled returns the error of a request whose context has ended.
+func Cancelled(ctx context.Context) error {
+	return &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
 }
 
 func (r *Request) result(resp *Response) (*Response, error) {

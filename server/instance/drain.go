@@ -14,10 +14,10 @@ import (
 // batches ends. Drain may then be called again. It then waits only for running batches,
 // and takes kept requests back when it closes their instances.
 func (g *Group) Drain(ctx context.Context) error {
-	g.drain.Do(g.members.close(g.closing))
+	g.drainOnce.Do(func() { g.members.close(g.closing) })
 	g.source.Close()
 	if !g.wait(ctx) {
-		g.drainTimeout.Do(func() { close(g.drainTimedOut) })
+		g.timeoutOnce.Do(func() { close(g.drainTimedOut) })
 		g.source.Abort()
 		g.cancelBatches()
 		g.abortKept()
@@ -60,7 +60,7 @@ func (g *Group) closeInstance(w *worker) (err error) {
 }
 
 func (g *Group) closeAll() error {
-	g.close.Do(func() {
+	g.closeOnce.Do(func() {
 		var errs []error
 		for _, w := range g.members.all() {
 			w.stopWatching()

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"triton/pkg/inferencepb"
-	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/hostpolicy"
@@ -67,10 +66,10 @@ type Group struct {
 	goroutines     atomic.Int64  // of the instances
 	goroutinesDone chan struct{} // closed when goroutines is zero
 	drainTimedOut  chan struct{} // closed when a drain has timed out
-	drainTimeout   sync.Once
+	timeoutOnce    sync.Once
 	closing        chan struct{} // closed when the group drains
-	drain          sync.Once
-	close          sync.Once
+	drainOnce      sync.Once
+	closeOnce      sync.Once
 	closeErr       error // the result of close
 }
 
@@ -171,7 +170,7 @@ var _ infer.Runner = (*Group)(nil)
 func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
 	if ctx.Err() != nil {
 		r.Release()
-		return nil, cancelled(ctx)
+		return nil, infer.Cancelled(ctx)
 	}
 	r.Unary()
 	r.CancelWith(ctx)
@@ -186,13 +185,9 @@ func (g *Group) Infer(ctx context.Context, r *infer.Request) (*infer.Response, e
 	}
 	resp, err := r.Wait(ctx)
 	if err != nil && r.Cancelled() {
-		return nil, cancelled(ctx)
+		return nil, infer.Cancelled(ctx) // the queue or the backend may have answered first, with an error without a cause
 	}
 	return resp, err
-}
-
-func cancelled(ctx context.Context) error {
-	return &status.Error{Code: status.Cancelled, Cause: context.Cause(ctx)}
 }
 
 // Submit queues a request whose Sink takes the responses. The core's reference moves into

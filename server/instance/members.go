@@ -36,14 +36,12 @@ func (m *members) all() []*worker {
 	return slices.Concat(m.workers, m.passive, m.leaving)
 }
 
-// close returns a function that closes c when no more workers can be added.
-func (m *members) close(c chan struct{}) func() {
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.closed = true
-		close(c)
-	}
+// close closes c, after which no more workers can be added.
+func (m *members) close(c chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	close(c)
 }
 
 // join adds a worker with a slot of the lowest index that is not in use; create makes it.

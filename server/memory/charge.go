@@ -1,5 +1,9 @@
 package memory
 
+// Uncounted is the size in bytes up to which the memory of a compressed reply, and of the reply of a call that is no
+// inference, is not counted.
+const Uncounted = 16 << 10
+
 // Charge is what one request uses of a budget. The zero value without a budget counts nothing. It is
 // not safe for concurrent use.
 type Charge struct {
@@ -44,7 +48,8 @@ func (c *Charge) Take(n int) error {
 	if n == 0 {
 		return nil
 	}
-	if err := c.budget.Take(c.kind, n, max(c.bytes, c.will-n)); err != nil {
+	besides := max(c.bytes, c.will-n) // what the request holds, or will hold, besides these
+	if err := c.budget.Take(c.kind, n, besides); err != nil {
 		return err
 	}
 	if err := c.caller.take(c.kind, n, c.bytes+c.held); err != nil {
@@ -55,9 +60,9 @@ func (c *Charge) Take(n int) error {
 	return nil
 }
 
-// Hold counts n more bytes for the caller alone: those of buffers, whose pool counts them in the
+// TakeForCaller counts n more bytes for the caller alone: those of buffers, whose pool counts them in the
 // budget.
-func (c *Charge) Hold(n int) error {
+func (c *Charge) TakeForCaller(n int) error {
 	if c.caller == nil || n <= 0 {
 		return nil
 	}
@@ -68,8 +73,8 @@ func (c *Charge) Hold(n int) error {
 	return nil
 }
 
-// Drop ends the count of n bytes that Hold has counted.
-func (c *Charge) Drop(n int) {
+// ReturnForCaller ends the count of n bytes that TakeForCaller has counted.
+func (c *Charge) ReturnForCaller(n int) {
 	n = min(n, c.held)
 	c.caller.add(-n)
 	c.held -= n
@@ -90,6 +95,6 @@ func (c *Charge) End() {
 	if c.bytes > 0 {
 		c.Return(c.bytes)
 	}
-	c.Drop(c.held)
+	c.ReturnForCaller(c.held)
 	c.will = 0
 }

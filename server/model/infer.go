@@ -3,8 +3,8 @@ package model
 import (
 	"context"
 
-	"triton/pkg/status"
 	"triton/server/infer"
+	"triton/server/scheduler"
 )
 
 // Infer checks and runs a request.
@@ -58,7 +58,7 @@ func (v *LoadedVersion) checkSafely(r *infer.Request, step bool) error {
 
 func (v *LoadedVersion) checkRequest(r *infer.Request, step bool) error {
 	if !step && v.stopped.Load() {
-		return status.New(status.Unavailable, "%sServer is stopping, scheduler for model has stopped accepting new inference requests", r.Tag())
+		return scheduler.ErrStopping(r)
 	}
 	r.ModelName, r.ModelVersion, r.Pool, r.Log = v.model, v.versionText, v.pool, v.log
 	if err := v.check.Check(r); err != nil {

@@ -17,7 +17,7 @@ func (q *Queue) Retire(s *Slot) {
 	q.mu.alive--
 	var orphans infer.List
 	if q.mu.alive == 0 {
-		q.drainTo(&orphans)
+		q.moveAll(&orphans)
 	}
 	idle := s.idle
 	if idle {
@@ -43,8 +43,8 @@ func (q *Queue) Restore(s *Slot) {
 	}
 }
 
-// drainTo moves all waiting requests to another list.
-func (q *Queue) drainTo(to *infer.List) {
+// moveAll moves all waiting requests to another list.
+func (q *Queue) moveAll(to *infer.List) {
 	n := q.mu.waiting.Len()
 	for r := q.mu.waiting.Pop(); r != nil; r = q.mu.waiting.Pop() {
 		// So that Withdraw ignores it.
@@ -75,7 +75,7 @@ func (q *Queue) Close() {
 func (q *Queue) Abort() {
 	var rest infer.List
 	q.mu.Lock()
-	q.drainTo(&rest)
+	q.moveAll(&rest)
 	q.mu.Unlock()
 	for r := rest.Pop(); r != nil; r = rest.Pop() {
 		q.fail(r, ErrStopping(r), stats.Other)

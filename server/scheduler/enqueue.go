@@ -7,14 +7,15 @@ import (
 )
 
 // Enqueue accepts a request; the core's reference moves into the queue unless there is an
-// error. A caller that can run a batch itself sets run. It gets a slot when all waiting
-// requests, its own among them, are due as one batch, and must return the slot with Done.
-func (q *Queue) Enqueue(r *infer.Request, run bool) (*Slot, error) {
+// error. It returns the slot to run, or nil: the request waits. A caller that can run a batch itself sets
+// mayRun. It gets a slot when all waiting requests, its own among them, are due as one batch, and
+// must return the slot with Done.
+func (q *Queue) Enqueue(r *infer.Request, mayRun bool) (*Slot, error) {
 	now := infer.Now()
 	r.Times.Queued = now
 	q.mu.Lock()
-	if err := q.admit(r, now); err != nil {
-		q.unlock()
+	if err := q.push(r, now); err != nil {
+		q.unlockAndAnswer()
 		return nil, err
 	}
 	q.stats.Pending.Add(1)
@@ -24,16 +25,16 @@ func (q *Queue) Enqueue(r *infer.Request, run bool) (*Slot, error) {
 	}
 	slot, decision := q.takeIdle(now)
 	if slot == nil {
-		q.unlock()
+		q.unlockAndAnswer()
 		return nil, nil
 	}
-	if run && q.runsInline() && decision.Count == q.mu.waiting.Len() {
+	if mayRun && q.runsInline() && decision.Count == q.mu.waiting.Len() {
 		q.fill(slot, decision, now)
-		q.unlock()
+		q.unlockAndAnswer()
 		return q.handOver(slot), nil
 	}
 	q.mu.woken++
-	q.unlock()
+	q.unlockAndAnswer()
 	slot.wake <- struct{}{}
 	return nil, nil
 }
@@ -45,7 +46,7 @@ func (q *Queue) runsInline() bool { return q.gate == nil && q.order == nil }
 // handOver returns the slot for the caller to run, or nil when its whole batch was
 // cancelled.
 func (q *Queue) handOver(s *Slot) *Slot {
-	q.failDropped(s)
+	q.failCancelled(s)
 	if len(s.Batch.Requests) == 0 {
 		q.Done(s)
 		return nil
@@ -53,8 +54,8 @@ func (q *Queue) handOver(s *Slot) *Slot {
 	return s
 }
 
-// admit adds a request to the queue, unless the queue is closed or full.
-func (q *Queue) admit(r *infer.Request, now int64) error {
+// push adds a request to the queue, unless the queue is closed or full.
+func (q *Queue) push(r *infer.Request, now int64) error {
 	switch {
 	case q.mu.closed:
 		return ErrStopping(r)

@@ -32,7 +32,7 @@ func (q *Queue) evaluateNow() (decision Decision, now int64) {
 	return q.evaluate(now), now
 }
 
-// expire moves timed-out requests to q.mu.expired; unlock answers them.
+// expire moves timed-out requests to q.mu.expired; unlockAndAnswer answers them.
 func (q *Queue) expire(now int64) {
 	if at := q.mu.waiting.Deadline(); at != 0 && at <= now {
 		q.takeExpired(now)
@@ -50,20 +50,20 @@ func (q *Queue) takeExpired(now int64) {
 	}
 }
 
-// unlock releases q.mu, answers the timed-out requests and sets the timer for the next
+// unlockAndAnswer releases q.mu, answers the timed-out requests and sets the timer for the next
 // timeout.
-func (q *Queue) unlock() {
-	if !q.timer.Started() && q.mu.refused.Len() == 0 { // no request can time out
+func (q *Queue) unlockAndAnswer() {
+	if !q.timer.Started() && q.mu.dropped.Len() == 0 { // no request can time out
 		q.mu.Unlock()
 		return
 	}
-	expired, refused := q.mu.expired, q.mu.refused
-	q.mu.expired, q.mu.refused = infer.List{}, Dropped{}
+	expired, dropped := q.mu.expired, q.mu.dropped
+	q.mu.expired, q.mu.dropped = infer.List{}, Dropped{}
 	if q.timer.Started() {
 		q.timer.Set(q.mu.waiting.Deadline())
 	}
 	q.mu.Unlock()
-	q.answerRefused(&refused)
+	q.answerDropped(&dropped)
 	for r := expired.Pop(); r != nil; r = expired.Pop() {
 		q.fail(r, errExpired(), stats.Rejected)
 	}

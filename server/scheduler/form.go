@@ -52,7 +52,7 @@ func (q *Queue) setAlarm(at, now int64) {
 	q.alarm.Set(time.Duration(at - now))
 }
 
-// fill moves the batch from the queue to the slot. Cancelled requests go to s.dropped
+// fill moves the batch from the queue to the slot. Cancelled requests go to s.cancelled
 // instead and never run.
 func (q *Queue) fill(s *Slot, decision Decision, now int64) {
 	s.Why = decision.Why
@@ -60,7 +60,7 @@ func (q *Queue) fill(s *Slot, decision Decision, now int64) {
 		r := q.mu.waiting.Pop()
 		r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 		if r.Cancelled() {
-			s.dropped.Push(r)
+			s.cancelled.Push(r)
 			continue
 		}
 		if q.order != nil {
@@ -74,9 +74,9 @@ func (q *Queue) fill(s *Slot, decision Decision, now int64) {
 	q.stats.Pending.Add(-int64(decision.Count))
 }
 
-// failDropped answers the requests in s.dropped. The caller does not hold the lock.
-func (q *Queue) failDropped(s *Slot) {
-	for r := s.dropped.Pop(); r != nil; r = s.dropped.Pop() {
+// failCancelled answers the requests in s.cancelled. The caller does not hold the lock.
+func (q *Queue) failCancelled(s *Slot) {
+	for r := s.cancelled.Pop(); r != nil; r = s.cancelled.Pop() {
 		q.fail(r, errCancelled(), stats.Canceled)
 	}
 }
@@ -87,7 +87,7 @@ func (q *Queue) unlockAndWake(now int64) {
 	if s != nil {
 		q.mu.woken++
 	}
-	q.unlock()
+	q.unlockAndAnswer()
 	if s != nil {
 		s.wake <- struct{}{}
 	}
@@ -99,7 +99,7 @@ func (q *Queue) start(s *Slot, decision Decision, now int64) bool {
 	q.fill(s, decision, now)
 	s.Batch.FormedAt = now
 	q.unlockAndWake(now)
-	q.failDropped(s)
+	q.failCancelled(s)
 	if len(s.Batch.Requests) == 0 {
 		return false
 	}

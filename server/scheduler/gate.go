@@ -74,7 +74,7 @@ func (g *RateGate) Acquire(i int) bool {
 func (g *RateGate) Wait(ctx context.Context, i int) error {
 	s := g.slot(i)
 	g.stage(s)
-	select {
+	select { // first: a grant wins over an abort
 	case <-s.granted:
 		return nil
 	default:
@@ -117,11 +117,8 @@ func (g *RateGate) cancelWait(s *gateSlot) {
 	defer l.mu.Unlock()
 	if s.running {
 		<-s.granted
-		s.release(false)
 	}
-	if s.place >= 0 {
-		heap.Remove(&l.staged, s.place)
-	}
+	l.withdraw(s)
 	l.grantNext()
 }
 

@@ -50,7 +50,7 @@ func (q *Queue) mayStart(s *Slot) bool { return q.gate == nil || s.grant.Unused(
 // returns false when the wait was ended.
 func (q *Queue) acquireGrant(s *Slot) bool {
 	q.mu.waitingForGate++
-	q.unlock()
+	q.unlockAndAnswer()
 	ok := s.grant.Acquire(q.gate, s.Index)
 	q.mu.Lock()
 	q.mu.waitingForGate--
@@ -59,7 +59,7 @@ func (q *Queue) acquireGrant(s *Slot) bool {
 
 // releaseGrant releases the grant of a slot that has nothing to run.
 func (q *Queue) releaseGrant(s *Slot) {
-	q.unlock()
+	q.unlockAndAnswer()
 	s.grant.Release(q.gate, s.Index)
 	q.mu.Lock()
 }

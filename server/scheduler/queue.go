@@ -32,7 +32,7 @@ type Queue struct {
 		sync.Mutex
 		waiting        *PriorityQueue
 		expired        infer.List // removed from waiting, to be answered without the lock
-		refused        Dropped    // the queue gave them up, to be answered without the lock
+		dropped        Dropped    // the queue gave them up, to be answered without the lock
 		idle           []*Slot    // the last is used first: its memory is warm
 		woken          int        // slots that their goroutine has not taken yet
 		waitingForGate int        // slots

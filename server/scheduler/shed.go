@@ -56,11 +56,11 @@ func (q *PriorityQueue) evaluateAndShed(now int64) Decision {
 	return q.policy.Evaluate(q, now, false)
 }
 
-// takeDropped moves the requests that the queue gave up to q.mu.refused; unlock answers them.
+// takeDropped moves the requests that the queue gave up to q.mu.dropped; unlockAndAnswer answers them.
 func (q *Queue) takeDropped() {
 	d := q.mu.waiting.Dropped()
 	q.stats.Pending.Add(-int64(d.Len()))
-	for _, l := range []struct{ from, to *infer.List }{{&d.Full, &q.mu.refused.Full}, {&d.Shed, &q.mu.refused.Shed}} {
+	for _, l := range []struct{ from, to *infer.List }{{&d.Full, &q.mu.dropped.Full}, {&d.Shed, &q.mu.dropped.Shed}} {
 		for r := l.from.Pop(); r != nil; r = l.from.Pop() {
 			r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
 			l.to.Push(r)
@@ -68,8 +68,8 @@ func (q *Queue) takeDropped() {
 	}
 }
 
-// answerRefused answers requests that the queue gave up, without the lock.
-func (q *Queue) answerRefused(d *Dropped) {
+// answerDropped answers requests that the queue gave up, without the lock.
+func (q *Queue) answerDropped(d *Dropped) {
 	for r := d.Full.Pop(); r != nil; r = d.Full.Pop() {
 		q.fail(r, errFull(r), stats.Rejected)
 	}

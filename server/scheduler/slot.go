@@ -15,12 +15,12 @@ type Slot struct {
 	// Of is the state that a source other than a Queue has for the slot.
 	Of any
 
-	wake    chan struct{} // gives the slot to the instance's goroutine
-	idle    bool          // guarded by the queue's lock, as is retired
-	retired bool
-	removed bool // Restore does not bring it back; guarded by the queue's lock
-	grant   Grant
-	dropped infer.List // cancelled requests found while the batch was formed
+	wake      chan struct{} // gives the slot to the instance's goroutine
+	idle      bool          // guarded by the queue's lock, as is retired
+	retired   bool
+	removed   bool // Restore does not bring it back; guarded by the queue's lock
+	grant     Grant
+	cancelled infer.List // cancelled requests found while the batch was formed
 }
 
 // Next waits for the next batch of a slot; the instance's goroutine calls it while it
@@ -50,7 +50,7 @@ func (q *Queue) Next(s *Slot) bool {
 		}
 		q.setAlarm(decision.At, now)
 		q.markIdle(s)
-		q.unlock()
+		q.unlockAndAnswer()
 		q.wait(s)
 	}
 	return q.exit(s)
@@ -116,11 +116,11 @@ func (q *Queue) Done(s *Slot) {
 		if decision, now := q.evaluateNow(); decision.Count == 0 {
 			q.setAlarm(decision.At, now)
 			q.markIdle(s)
-			q.unlock()
+			q.unlockAndAnswer()
 			return
 		}
 	}
 	q.mu.woken++
-	q.unlock()
+	q.unlockAndAnswer()
 	s.wake <- struct{}{}
 }

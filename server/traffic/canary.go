@@ -103,18 +103,18 @@ func (c *canary) weight() float64 {
 	return c.steps[c.step]
 }
 
-// canaryRecord is where the answer of a request is counted.
-type canaryRecord struct {
+// sample is where the answer of a request is counted.
+type sample struct {
 	windows *canaryWindows
 	canary  bool
 }
 
 // Choose returns where the answer of a request is counted that was sent to the canary or to the
 // stable target.
-func (c *canary) Choose(canary bool) canaryRecord { return canaryRecord{c.windows.Load(), canary} }
+func (c *canary) Choose(canary bool) sample { return sample{c.windows.Load(), canary} }
 
 // Add counts the answer; the zero canaryRecord counts nothing.
-func (r canaryRecord) Add(ns int64, failed bool) {
+func (r sample) Add(ns int64, failed bool) {
 	switch {
 	case r.windows == nil:
 	case r.canary:

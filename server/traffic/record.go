@@ -13,8 +13,8 @@ import (
 	"triton/pkg/trafficrules"
 )
 
-// records are the states of canaries in a file, so that they go on after a restart.
-type records struct {
+// canaryFile are the states of canaries in a file, so that they go on after a restart.
+type canaryFile struct {
 	path    string // empty: nothing is kept
 	entries map[string]recorded
 	dirty   bool // entries differ from the file
@@ -32,16 +32,16 @@ type recorded struct {
 
 // readRecords reads the file. A file that is damaged is not used.
 func (s *Service) readRecords() {
-	s.records = records{path: s.opts.Record, entries: map[string]recorded{}}
-	if s.records.path == "" {
+	s.canaryFile = canaryFile{path: s.opts.Record, entries: map[string]recorded{}}
+	if s.canaryFile.path == "" {
 		return
 	}
-	text, err := os.ReadFile(s.records.path)
+	text, err := os.ReadFile(s.canaryFile.path)
 	if err == nil {
-		err = json.Unmarshal(text, &s.records.entries)
+		err = json.Unmarshal(text, &s.canaryFile.entries)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.records.entries = map[string]recorded{}
+		s.canaryFile.entries = map[string]recorded{}
 		s.opts.Log.Warn(fmt.Sprintf("the states of canaries are not read, so canaries begin with their first step: %s", err))
 	}
 }
@@ -50,7 +50,7 @@ func (s *Service) readRecords() {
 func (s *Service) resumeCanary(model string, c *trafficrules.Canary) *canary {
 	o := canaryOptions{Config: c, Now: time.Now()}
 	text, err := json.Marshal(c)
-	if e, ok := s.records.entries[model]; ok && err == nil && bytes.Equal(compacted(e.Canary), text) {
+	if e, ok := s.canaryFile.entries[model]; ok && err == nil && bytes.Equal(compacted(e.Canary), text) {
 		o.From = &savedCanary{State: e.State, Step: e.Step, Since: e.Since, Reason: e.Reason}
 	} else if ok {
 		s.forget(model)
@@ -69,7 +69,7 @@ func compacted(text json.RawMessage) []byte {
 
 // remember keeps the state of a canary for a restart. The caller holds the lock.
 func (s *Service) remember(n *name) {
-	if s.records.path == "" {
+	if s.canaryFile.path == "" {
 		return
 	}
 	text, err := json.Marshal(n.canary.Config())
@@ -77,28 +77,28 @@ func (s *Service) remember(n *name) {
 		return
 	}
 	st := n.canary.Status()
-	s.records.entries[n.name] = recorded{Canary: text, State: st.State, Step: st.Step, Since: st.Since, Reason: st.Reason}
-	s.records.dirty = true
+	s.canaryFile.entries[n.name] = recorded{Canary: text, State: st.State, Step: st.Step, Since: st.Since, Reason: st.Reason}
+	s.canaryFile.dirty = true
 }
 
 // forget drops what is kept of a name. The caller holds the lock.
 func (s *Service) forget(model string) {
-	if _, ok := s.records.entries[model]; ok {
-		delete(s.records.entries, model)
-		s.records.dirty = true
+	if _, ok := s.canaryFile.entries[model]; ok {
+		delete(s.canaryFile.entries, model)
+		s.canaryFile.dirty = true
 	}
 }
 
 // save writes what has changed to the file, without the lock: a slow disk holds up no load.
 func (s *Service) save() {
 	s.mu.Lock()
-	if !s.records.dirty {
+	if !s.canaryFile.dirty {
 		s.mu.Unlock()
 		return
 	}
-	s.records.dirty = false
-	text, err := json.MarshalIndent(s.records.entries, "", "  ")
-	path := s.records.path
+	s.canaryFile.dirty = false
+	text, err := json.MarshalIndent(s.canaryFile.entries, "", "  ")
+	path := s.canaryFile.path
 	s.mu.Unlock()
 	if err == nil {
 		err = replaceFile(path, append(text, '\n'))

@@ -20,7 +20,7 @@ type routed struct {
 	policy      *policy
 	at          trafficrules.Target // of the model
 
-	records [trafficrules.MaxChain]canaryRecord
+	samples [trafficrules.MaxChain]sample
 	n       int
 	shadow  *shadow
 }
@@ -81,7 +81,7 @@ func (d *routed) chooseByRules(r *infer.Request, h infer.Headers) {
 		// A match is not a sample: its requests may be of another kind than those of the
 		// stable target.
 		if c := h.policy.canary; c != nil && (h.rule == ruleWeight || h.rule == ruleSticky) {
-			d.addRecord(c.Choose(h.target == h.policy.canaryAt))
+			d.addSample(c.Choose(h.target == h.policy.canaryAt))
 		}
 	}
 }
@@ -108,15 +108,15 @@ func (d *routed) useInSequence(t trafficrules.Target) {
 	}
 	switch (trafficrules.Target{Model: d.Name(), Version: d.Version()}) {
 	case p.targets[p.canaryAt]:
-		d.addRecord(p.canary.Choose(true))
+		d.addSample(p.canary.Choose(true))
 	case p.targets[p.stableAt]:
-		d.addRecord(p.canary.Choose(false))
+		d.addSample(p.canary.Choose(false))
 	}
 }
 
-// addRecord makes the answer count in a canary.
-func (d *routed) addRecord(r canaryRecord) {
-	d.records[d.n] = r
+// addSample makes the answer count in a canary.
+func (d *routed) addSample(r sample) {
+	d.samples[d.n] = r
 	d.n++
 }
 
@@ -186,15 +186,15 @@ func (d *routed) Infer(ctx context.Context, r *infer.Request) (*infer.Response, 
 	}
 	start := infer.Now()
 	resp, err := d.Model.Infer(ctx, r)
-	record(d.records[:d.n], infer.Now()-start, err)
+	addSamples(d.samples[:d.n], infer.Now()-start, err)
 	copied.Finish(resp)
 	copied = nil
 	return resp, err
 }
 
-// record counts an answer in canaries. Requests that their callers cancelled say nothing about the
+// addSamples counts an answer in canaries. Requests that their callers cancelled say nothing about the
 // version.
-func record(in []canaryRecord, ns int64, err error) {
+func addSamples(in []sample, ns int64, err error) {
 	if len(in) == 0 || err != nil && (errors.Is(err, context.Canceled) || status.CodeOf(err) == status.Cancelled) {
 		return
 	}
@@ -206,7 +206,7 @@ func record(in []canaryRecord, ns int64, err error) {
 // Submit submits a request and observes its responses.
 func (d *routed) Submit(r *infer.Request) error {
 	w := watches.Get().(*watch)
-	*w = watch{next: r.Sink, records: d.records, n: d.n, start: infer.Now()}
+	*w = watch{next: r.Sink, samples: d.samples, n: d.n, start: infer.Now()}
 	if d.shadow != nil {
 		w.copied = d.shadow.Begin(r, d.Model)
 	}
@@ -219,7 +219,7 @@ func (d *routed) Submit(r *infer.Request) error {
 	}()
 	err := d.Model.Submit(r)
 	if accepted = err == nil; !accepted {
-		record(w.records[:w.n], infer.Now()-w.start, err)
+		addSamples(w.samples[:w.n], infer.Now()-w.start, err)
 	}
 	return err
 }

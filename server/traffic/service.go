@@ -45,7 +45,7 @@ type Service struct {
 	mu         sync.Mutex // guards names and what they hold; held while table changes
 	names      map[string]*name
 	generation uint64
-	records    records
+	canaryFile canaryFile
 	// run is the context of Run; nil before and after it.
 	run     context.Context
 	closing sync.WaitGroup // shadows that end
@@ -160,8 +160,8 @@ func (s *Service) Resolve(name string) (model, version string) {
 	return at.Model, at.Version
 }
 
-// Changed takes note of the newest version of a model whose versions have changed; nil: the model
-// has no ready version. It does not block.
+// Changed takes note of the configuration of the newest version of a model whose versions have changed; nil: no
+// version is ready. It does not block.
 func (s *Service) Changed(model string, config *inferencepb.ModelConfig) {
 	if config == nil {
 		return // the rules stay for the time when the model is back

@@ -10,7 +10,7 @@ import (
 // watch observes the responses of a submitted request. It is pooled; its last Send ends it.
 type watch struct {
 	next    infer.Sink
-	records [trafficrules.MaxChain]canaryRecord
+	samples [trafficrules.MaxChain]sample
 	n       int
 	start   int64
 	copied  *shadowCopy
@@ -39,7 +39,7 @@ func (w *watch) Send(resp *infer.Response, final bool) {
 	}
 	if final && !w.counted { // it is sent twice if the next sink panics
 		w.counted = true
-		record(w.records[:w.n], infer.Now()-w.start, w.err)
+		addSamples(w.samples[:w.n], infer.Now()-w.start, w.err)
 	}
 	w.next.Send(resp, final)
 	if final {

@@ -91,13 +91,13 @@ func (o *options) finishFrontends() (err error) {
 	if h.Restricted, err = frontend.ParseRestrictions(frontend.RestrictedAPI, o.httpSecrets); err != nil {
 		return err
 	}
-	if g.Limits.Restricted, err = frontend.ParseRestrictions(frontend.RestrictedProtocol, o.grpcSecrets); err != nil {
+	if g.Frontend.Restricted, err = frontend.ParseRestrictions(frontend.RestrictedProtocol, o.grpcSecrets); err != nil {
 		return err
 	}
 	// As in Triton, --...-use-ssl-mutual turns encryption on, whatever its value.
 	h.TLS.Allow = h.TLS.Allow || o.table.Changed("http-use-ssl-mutual")
 	g.TLS.Allow = g.TLS.Allow || o.table.Changed("grpc-use-ssl-mutual")
-	g.Limits.Delays, o.Models.Holds = testHolds(o.getenv)
+	g.Frontend.Delays, o.Models.Holds = testHolds(o.getenv)
 	return nil
 }
 

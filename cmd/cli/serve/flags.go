@@ -162,7 +162,7 @@ func (o *options) bindHTTP(t *table) {
 }
 
 func (o *options) bindGRPC(t *table) {
-	g, l := &o.GRPC, &o.GRPC.Limits
+	g, l := &o.GRPC, &o.GRPC.Frontend
 	t.Group("GRPC")
 	g.Allow = !o.onVertexAI()
 	t.boolean(&g.Allow, "allow-grpc", "Serve gRPC.")

@@ -167,7 +167,7 @@ func (o *options) setCompression(v string) error {
 	if !ok {
 		return errors.New("invalid argument for --grpc_infer_response_compression_level" + use("none", "low", "medium", "high"))
 	}
-	o.GRPC.Limits.Compression = level
+	o.GRPC.Frontend.Compression = level
 	return nil
 }
 

@@ -47,7 +47,7 @@ func run(ctx context.Context, p process.Process, o *options) error {
 	opts.Guard.Audit.Stderr = p.Stderr
 	defer reopenOnHangup(p, sink, &opts)()
 	if o.access {
-		opts.Access = opts.Log
+		opts.AccessLog = opts.Log
 	}
 	if machine.CPUOnly(p) {
 		opts.Metrics.GPU = false

@@ -19,8 +19,8 @@ func TestHolds(t *testing.T) {
 	require.Equal(t, grpcapi.Delays{
 		Response: ms, Complete: 2 * ms, Process: 3 * ms, ProcessEntry: 4 * ms, Notification: 5 * ms, CompleteExec: 6 * ms,
 		Enqueue: 7 * ms, ResponseCompletion: 8 * ms, AdminResponse: 9 * time.Second,
-	}, s.GRPC.Limits.Delays)
-	require.Zero(t, parse(t, "", "TRITONSERVER_DELAY_GRPC_RESPONSE=x TRITONSERVER_DELAY_GRPC_COMPLETE=-1").GRPC.Limits.Delays)
+	}, s.GRPC.Frontend.Delays)
+	require.Zero(t, parse(t, "", "TRITONSERVER_DELAY_GRPC_RESPONSE=x TRITONSERVER_DELAY_GRPC_COMPLETE=-1").GRPC.Frontend.Delays)
 }
 
 func TestHoldsOfSchedulers(t *testing.T) {

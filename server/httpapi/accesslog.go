@@ -10,7 +10,7 @@ import (
 
 // logAccess logs the request if requests are logged. Sizes are those of the bodies, in bytes.
 func (x *exchange) logAccess() {
-	log := x.api.opts.Access
+	log := x.api.opts.AccessLog
 	if log == nil {
 		return
 	}
