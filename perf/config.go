@@ -212,9 +212,10 @@ type Deps struct {
 	Alarm func(stop <-chan struct{}) load.Alarm
 	// Usage reads how busy this process and the machine are; nil: Summary.Process is not set.
 	Usage func() measure.Usage
-	// Light is told when a load begins or ends that needs a small part of one processor; may be
-	// nil. It needs Usage, which shows whether that holds.
-	Light func(bool)
+	// OneThread is called with true before a load that one thread can send, and with false when it is
+	// over or turns out to need more, so that the process may run on one thread meanwhile. It needs
+	// Usage, which shows the need; may be nil.
+	OneThread func(bool)
 	// OpenGPU opens the driver for CUDAMemory; nil means that of this machine.
 	OpenGPU func() (cuda.Allocator, error)
 	// Interrupt, when closed, ends the level and still reports it. Cancelling

@@ -4,7 +4,7 @@ import "time"
 
 // A light load leaves nearly all of a processor idle. With several processors each response then
 // makes Go's scheduler wake up a second thread, in case there is more to do, which costs about
-// as much as the request. Deps.Light lets the process avoid it.
+// as much as the request. Deps.OneThread lets the process avoid it.
 const (
 	lightRate  = 2000     // requests per second
 	lightBytes = 50 << 20 // of requests, per second
@@ -26,9 +26,9 @@ func (l Load) light(size int) bool {
 // setLight tells the process, if it is interested, whether the load is light. A load on a server in
 // this process is not: the server needs the other processors.
 func (r *run) setLight(light bool) {
-	if r.deps.Light != nil && r.light != light && !r.settings.InProcess() {
+	if r.deps.OneThread != nil && r.light != light && !r.settings.InProcess() {
 		r.light = light
-		r.deps.Light(light)
+		r.deps.OneThread(light)
 	}
 }
 

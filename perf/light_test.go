@@ -34,8 +34,8 @@ func TestLight(t *testing.T) {
 				begin := time.Now()
 				var told []bool
 				_, err := perf.Run(t.Context(), config, perf.Deps{
-					Dial:  newFake(2 * time.Millisecond).dial,
-					Light: func(light bool) { told = append(told, light) },
+					Dial:      newFake(2 * time.Millisecond).dial,
+					OneThread: func(light bool) { told = append(told, light) },
 					Usage: func() measurement.Usage {
 						return measurement.Usage{CPU: time.Duration(c.cores * float64(time.Since(begin))), Cores: 2}
 					},

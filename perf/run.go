@@ -39,7 +39,7 @@ type run struct {
 	watcher  *watcher  // nil without Deps.Usage
 	sharing  *sharing  // nil without shared memory
 	sessions *sessions // of mode Sessions
-	light    bool      // what Deps.Light was told last
+	light    bool      // what Deps.OneThread was told last
 	size     int       // bytes of the largest request
 }
 

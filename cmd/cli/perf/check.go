@@ -13,7 +13,7 @@ import (
 // finish sets the fields that depend on several options, and checks the options together.
 func (o *options) finish() error {
 	c := &o.config
-	o.address()
+	o.setAddress()
 	if o.deprecatedMode {
 		c.Mode = perf.Concurrency
 	}
@@ -72,16 +72,16 @@ func (o *options) check() error {
 		{binary && c.LatencyLimit == 0, "The --latency-threshold cannot be 0 for binary search mode."},
 		{binary && (level.End < level.Start || rate.End < rate.Start), "The end of the range can not be less than start of the range for binary search mode."},
 		{c.RequestCount > 0 && concurrency && float64(c.RequestCount) < level.Start, "--request-count can not be less than concurrency"},
-		{c.RequestCount > 0 && concurrency && several(level), "--request-count not supported with multiple concurrency values in one run"},
+		{c.RequestCount > 0 && concurrency && severalLevels(level), "--request-count not supported with multiple concurrency values in one run"},
 		{c.RequestCount > 0 && rates && c.RequestCount < int(rate.Start), "--request-count can not be less than request rate"},
-		{c.RequestCount > 0 && rates && several(rate), "--request-count not supported with multiple request rate values in one run"},
+		{c.RequestCount > 0 && rates && severalLevels(rate), "--request-count not supported with multiple request rate values in one run"},
 		{c.RequestCount > 0 && len(c.StopWhen) > 0, "Cannot specify --request-count and --stop-when simultaneously: both say when a level ends."},
 		{c.Windows == perf.CountWindows && len(c.StopWhen) > 0, "Cannot specify --measurement-mode count_windows and --stop-when simultaneously: both say when a level ends."},
 		{c.Mode.Once() && len(c.StopWhen) > 0, "--stop-when is for loads without an end, not for --fixed-schedule, --periodic-concurrency-range and --session-concurrency."},
 		{c.MetricsURL != "" && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-url option."},
 		{o.metricsInterval && !c.CollectMetrics, "Must specify --collect-metrics when using the --metrics-interval option."},
-		{level.Step <= 0 && several(level) && level.List == nil, "The step of --concurrency-range must be > 0 when its end is above its start."},
-		{rate.Step <= 0 && several(rate) && rate.List == nil, "The step of --request-rate-range must be > 0 when its end is above its start."},
+		{level.Step <= 0 && severalLevels(level) && level.List == nil, "The step of --concurrency-range must be > 0 when its end is above its start."},
+		{rate.Step <= 0 && severalLevels(rate) && rate.List == nil, "The step of --request-rate-range must be > 0 when its end is above its start."},
 	} {
 		if wrong.violated {
 			return errors.New(wrong.text)
@@ -101,8 +101,8 @@ func lowest(r perf.Range) float64 {
 	return r.Start
 }
 
-// several reports whether a range has more than one level.
-func several(r perf.Range) bool { return len(r.List) > 1 || r.Start < r.End }
+// severalLevels reports whether a range has more than one level.
+func severalLevels(r perf.Range) bool { return len(r.List) > 1 || r.Start < r.End }
 
 // applyMaxThreads warns as perf_analyzer does about its thread count: synchronous calls need
 // as many threads as concurrent requests.

@@ -106,14 +106,14 @@ func serverOf(p process.Process, args []string) client.Options {
 	if err != nil {
 		typed = nil
 	}
-	given, err := settings(set, typed)
+	given, err := fromEnvironmentAndFile(set, typed)
 	if err != nil {
 		given = nil
 	}
 	for _, a := range append(given, typed...) {
 		_ = a.Flag.Value.Set(a.Text)
 	}
-	o.address()
+	o.setAddress()
 	_ = o.connectSecurely()
 	return o.client
 }

@@ -73,30 +73,30 @@ func (o *options) flags(p process.Process) *flags.Set {
 	set := pflag.NewFlagSet("perf", pflag.ContinueOnError)
 	set.SortFlags = false
 	t := table{flags.New(p, "perf", set)}
-	o.measurement(t)
-	o.inputs(t)
-	o.server(t)
-	o.other(t)
-	o.deprecated(t)
+	o.addMeasurementFlags(t)
+	o.addInputFlags(t)
+	o.addServerFlags(t)
+	o.addOtherFlags(t)
+	o.addDeprecatedFlags(t)
 	return t.Set
 }
 
-func (o *options) measurement(t table) {
+func (o *options) addMeasurementFlags(t table) {
 	c := &o.config
 	t.Group("I. MEASUREMENT PARAMETERS")
 	t.value("model", "m", "<model>", "model to measure; required. Several are measured at once: -m a -m b, or with options for each: -m a -b 4 : -m b", o.addModel)
 	t.toggle("enable-mpi", "", "accepted for scripts: one process measures several models, as -m a -m b or a [options] : -m b [options]", func() { o.mpi = true })
 	t.text(&c.Version, "model-version", "x", "<version>", "version of the model (the newest)")
-	o.load(t)
-	o.schedule(t)
-	o.once(t)
-	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setMode)
-	o.duration(t, &c.Interval, time.Millisecond, "> 0 msec.", "measurement-interval", "p", "length of a time window, in milliseconds or with a unit: 5s; the real window is 1.2 times as long (5000)")
+	o.addLoadFlags(t)
+	o.addScheduleFlags(t)
+	o.addOnceFlags(t)
+	t.value("measurement-mode", "", "<time_windows|count_windows>", "what bounds a window: its time or its requests (time_windows)", o.setWindows)
+	o.addDuration(t, &c.Interval, time.Millisecond, "> 0 msec.", "measurement-interval", "p", "length of a time window, in milliseconds or with a unit: 5s; the real window is 1.2 times as long (5000)")
 	t.integer(&c.Samples, 1, "> 0.", "measurement-request-count", "", "<n>", "requests in a count window (50)")
 	t.value("stability-percentage", "s", "<percent>", "maximum spread of three consecutive windows, in percent (10)", o.setStability)
 	t.integer(&c.MaxTrials, 1, "> 0.", "max-trials", "r", "<n>", "maximum number of windows at each level (10)")
 	t.value("percentile", "", "<0..100>", "percentile of latency that decides stability and is reported, such as 99.9; -1 is the average (-1)", o.setPercentile)
-	o.duration(t, &c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "stop at the first level above this latency, in milliseconds or with a unit: 500us; 0 is no limit (0)")
+	o.addDuration(t, &c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "stop at the first level above this latency, in milliseconds or with a unit: 500us; 0 is no limit (0)")
 	t.value("stop-when", "", "<ci<2%>", "end a level when its 95 % confidence intervals are this narrow, instead of when three windows agree; ci(throughput), ci(avg) or ci(p99) name one interval, and several goals have commas between them; throughput<1000 beside them ends a level that is slower with confidence", o.setStopWhen)
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
@@ -108,7 +108,7 @@ func (o *options) measurement(t table) {
 	t.toggle("sync", "", "synchronous calls (the default)", func() { c.Sync = true })
 }
 
-func (o *options) inputs(t table) {
+func (o *options) addInputFlags(t table) {
 	c, d := &o.config, &o.config.Data
 	t.Group("II. INPUT DATA OPTIONS")
 	t.value("batch-size", "b", "<n|list|range>", "batch sizes: one, a list 1,4,16 or a range 1:16, 1:16:5 (1)", func(text string) (err error) {
@@ -126,23 +126,23 @@ func (o *options) inputs(t table) {
 	})
 	t.integer(&d.StringLength, 1, "> 0", "string-length", "", "<n>", "length of random strings (128)")
 	t.text(&d.StringData, "string-data", "", "<text>", "text of all strings, instead of random ones")
-	o.random(t)
-	o.sequences(t)
-	o.tensors(t)
+	o.addRandomFlags(t)
+	o.addSequenceFlags(t)
+	o.addTensorFlags(t)
 }
 
-func (o *options) server(t table) {
+func (o *options) addServerFlags(t table) {
 	t.Group("III. SERVER DETAILS")
 	t.text(&o.client.Address, "url", "u", "<host:port>", "address of the server (localhost:8000, with gRPC localhost:8001)")
 	t.value("protocol", "i", "<http|grpc>", "protocol (http)", o.setProtocol)
 	t.toggle("streaming", "", "send requests over gRPC streams; models may send any number of responses", func() { o.config.Streaming = true })
 	t.value("header", "H", "<name:value>", "header or gRPC metadata of every request; may be repeated", o.addHeader)
-	o.transportSecurity(t)
-	o.request(t)
-	o.service(t)
+	o.addTLSFlags(t)
+	o.addRequestFlags(t)
+	o.addServiceFlags(t)
 }
 
-func (o *options) other(t table) {
+func (o *options) addOtherFlags(t table) {
 	c := &o.config
 	t.Group("IV. OTHER OPTIONS")
 	t.text(&o.csv, "csv-file", "f", "<file>", "write a CSV report")
@@ -157,12 +157,12 @@ func (o *options) other(t table) {
 	t.toggle("collect-metrics", "", "read the server's GPU metrics during the measurement", func() { c.CollectMetrics = true })
 	t.text(&c.MetricsURL, "metrics-url", "", "<url>", "address of the metrics (port 8002 of the server, /metrics)")
 	t.value("metrics-interval", "", "<msec|time>", "time between readings of the metrics, in milliseconds or with a unit: 1s (1000)", o.setMetricsInterval)
-	o.languageModel(t)
-	o.tracing(t)
+	o.addLLMFlags(t)
+	o.addTraceFlags(t)
 	t.value("table", "", "<auto|always|never>", "print the closing table; auto prints it on a terminal and for several batch sizes (auto)", o.setTable)
 	t.value("fail-on", "", "<unstable,errors,late|none>", "exit with 2 after a level that was not stable or that the client limited, with 99 at the first request that fails (unstable,errors)", o.setFailOn)
-	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // the function settings reads the file
-	o.results(t)
+	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // fromEnvironmentAndFile reads it
+	o.addResultFlags(t)
 	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows", "stop-when", "fail-on")
 	t.toggle("version", "", "print the version", func() { o.version = true })
 	t.toggle("print-windows", "v", "print every window", func() { o.verbose++ })
@@ -170,16 +170,16 @@ func (o *options) other(t table) {
 	t.MarkCommandLineOnly("version", "help")
 }
 
-func (o *options) deprecated(t table) {
+func (o *options) addDeprecatedFlags(t table) {
 	c := &o.config
 	t.Group("")
 	t.value("", "t", "<n>", "deprecated", func(text string) error {
 		o.warnDeprecated("-t", "--concurrency-range")
-		return o.deprecatedConcurrency(&o.concurrency.Start, "-t", text)
+		return o.setDeprecatedConcurrency(&o.concurrency.Start, "-t", text)
 	})
 	t.value("", "c", "<n>", "deprecated", func(text string) error {
 		o.warnDeprecated("-c", "--concurrency-range")
-		return o.deprecatedConcurrency(&o.concurrency.End, "-c", text)
+		return o.setDeprecatedConcurrency(&o.concurrency.End, "-c", text)
 	})
 	t.toggle("", "d", "deprecated", func() { o.warnDeprecated("-d", "--concurrency-range") })
 	t.toggle("", "z", "deprecated", func() {
@@ -196,9 +196,9 @@ func (o *options) deprecated(t table) {
 	})
 }
 
-// deprecatedConcurrency reads an end of the range of concurrencies. It chooses that load
+// setDeprecatedConcurrency reads an end of the range of concurrencies. It chooses that load
 // mode, but a later option may choose another one.
-func (o *options) deprecatedConcurrency(to *float64, option, text string) error {
+func (o *options) setDeprecatedConcurrency(to *float64, option, text string) error {
 	if o.loadMode != "" {
 		return fmt.Errorf("Cannot use both %s and DeprecatedConcurrency inference load modes.", o.loadMode)
 	}

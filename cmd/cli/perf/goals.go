@@ -13,14 +13,14 @@ import (
 // goal matches one goal of --stop-when: ci<2%, ci(p99)<5%.
 var goal = regexp.MustCompile(`^ci(?:\(([a-z0-9.]+)\))?<=?([0-9.]+)%$`)
 
-// below matches throughput<1200.
-var below = regexp.MustCompile(`^throughput<([0-9.]+)$`)
+// stopBelow matches throughput<1200.
+var stopBelow = regexp.MustCompile(`^throughput<([0-9.]+)$`)
 
 // setStopWhen reads the goals of --stop-when.
 func (o *options) setStopWhen(text string) error {
 	o.config.StopWhen, o.config.StopBelow = nil, 0
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {
-		if m := below.FindStringSubmatch(part); m != nil {
+		if m := stopBelow.FindStringSubmatch(part); m != nil {
 			limit, err := strconv.ParseFloat(m[1], 64)
 			if err != nil || limit <= 0 {
 				return parseError("--stop-when", part)

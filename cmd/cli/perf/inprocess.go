@@ -15,14 +15,14 @@ import (
 // tritonCAPI is the kind of service that is a server in this process.
 const tritonCAPI = "triton_c_api"
 
-// inProcess adds the options of a server in this process.
-func (o *options) inProcess(t table) {
+// addInProcessFlags adds the options of a server in this process.
+func (o *options) addInProcessFlags(t table) {
 	t.text(&o.repository, "model-repository", "", "<dir>", "model repository of the service kind triton_c_api")
 	t.text(&o.serverDirectory, "triton-server-directory", "", "<dir>", "has no effect: the service kind triton_c_api runs the server of this program (/opt/tritonserver)")
 }
 
-// embedded reports whether a model is measured on a server in this process.
-func embedded(all []*options) bool {
+// anyInProcess reports whether a model is measured on a server in this process.
+func anyInProcess(all []*options) bool {
 	return slices.ContainsFunc(all, func(o *options) bool { return o.config.ServiceKind == tritonCAPI })
 }
 

@@ -11,8 +11,8 @@ import (
 	"triton/perf/data"
 )
 
-// random adds the options of random data. perf_analyzer has none of them.
-func (o *options) random(t table) {
+// addRandomFlags adds the options of random data. perf_analyzer has none of them.
+func (o *options) addRandomFlags(t table) {
 	c, d := &o.config, &o.config.Data
 	t.value("random-seed", "", "<n>", "seed of random data, of poisson intervals and of sequences (0)", func(text string) (err error) {
 		if c.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -46,9 +46,9 @@ func addRange(d *data.Options, text string) error {
 	return nil
 }
 
-// schedule adds the load mode whose times are in the input data.
-func (o *options) schedule(t table) {
-	set := func(string) error { return o.mode(perf.FixedSchedule, "FixedSchedule") }
+// addScheduleFlags adds the load mode whose times are in the input data.
+func (o *options) addScheduleFlags(t table) {
+	set := func(string) error { return o.chooseLoadMode(perf.FixedSchedule, "FixedSchedule") }
 	f := t.Add(option{"", set}, "fixed-schedule", "", `send each step of the JSON file of --input-data once, at its "timestamp": [milliseconds]`)
 	f.NoOptDefVal = "true"
 	t.value("speed", "", "<factor>", "speed of a fixed schedule: with 2 it takes half the time (1)", func(text string) error {

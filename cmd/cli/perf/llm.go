@@ -26,8 +26,8 @@ type measured struct {
 	*llm.Metrics
 }
 
-// languageModel adds the options of metrics that genai-perf computes.
-func (o *options) languageModel(t table) {
+// addLLMFlags adds the options of metrics that genai-perf computes.
+func (o *options) addLLMFlags(t table) {
 	t.toggle("llm", "", "report time to first token, inter-token latency and tokens per second of a language model; with --profile-export-file also as files of genai-perf's form", func() { o.llm.on = true })
 	t.value("goodput", "", "<metric:value,…>", "also report the requests per second that keep limits, such as time_to_first_token:300,inter_token_latency:20; may be repeated", func(text string) error {
 		goals, err := llm.ParseObjectives(text)

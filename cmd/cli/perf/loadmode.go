@@ -13,8 +13,8 @@ import (
 	"triton/perf"
 )
 
-// load adds the options that say how requests are started.
-func (o *options) load(t table) {
+// addLoadFlags adds the options that say how requests are started.
+func (o *options) addLoadFlags(t table) {
 	c := &o.config
 	t.value("concurrency-range", "", "<start:end:step|list>", "concurrencies to measure at, as a range or a list of numbers and ranges 1,2,4:16:4; with end 0 the sweep ends at the latency threshold (1:1:1)", o.setConcurrency)
 	t.value("request-rate-range", "", "<start:end:step|list>", "send requests at these rates per second instead, whether or not earlier ones are answered", o.setRate)
@@ -40,8 +40,8 @@ func (o *options) load(t table) {
 	})
 }
 
-// sequences adds the options of sequences of requests.
-func (o *options) sequences(t table) {
+// addSequenceFlags adds the options of sequences of requests.
+func (o *options) addSequenceFlags(t table) {
 	q := &o.config.Sequences
 	t.value("sequence-length", "", "<n>", "requests of a sequence (the steps of its data, or 20)", func(text string) (err error) {
 		if q.Length, err = integer("--sequence-length", text); err == nil && q.Length <= 0 {
@@ -58,8 +58,8 @@ func (o *options) sequences(t table) {
 	t.value("sequence-id-range", "", "<start:end>", "IDs of sequences, without the end (1:4294967296)", o.setSequenceIDs)
 }
 
-// mode records the load mode that an option chooses. A second option is an error.
-func (o *options) mode(m perf.Mode, name string) error {
+// chooseLoadMode records the load mode that an option chooses. A second option is an error.
+func (o *options) chooseLoadMode(m perf.Mode, name string) error {
 	if o.loadMode != "" {
 		return fmt.Errorf("Cannot use both %s and %s inference load modes.", o.loadMode, name)
 	}
@@ -68,7 +68,7 @@ func (o *options) mode(m perf.Mode, name string) error {
 }
 
 func (o *options) setConcurrency(text string) error {
-	if err := o.mode(perf.Concurrency, "Concurrency"); err != nil {
+	if err := o.chooseLoadMode(perf.Concurrency, "Concurrency"); err != nil {
 		return err
 	}
 	return o.setRange(&o.concurrency, "--concurrency-range", text, func(part string) (float64, error) {
@@ -78,7 +78,7 @@ func (o *options) setConcurrency(text string) error {
 }
 
 func (o *options) setRate(text string) error {
-	if err := o.mode(perf.RequestRate, "RequestRate"); err != nil {
+	if err := o.chooseLoadMode(perf.RequestRate, "RequestRate"); err != nil {
 		return err
 	}
 	return o.setRange(&o.rate, "--request-rate-range", text, func(part string) (float64, error) {
@@ -150,7 +150,7 @@ func number(option, text string) (float64, error) {
 }
 
 func (o *options) setIntervals(text string) error {
-	if err := o.mode(perf.Intervals, "CustomIntervals"); err != nil {
+	if err := o.chooseLoadMode(perf.Intervals, "CustomIntervals"); err != nil {
 		return err
 	}
 	if info, err := os.Stat(text); err != nil || !info.Mode().IsRegular() {

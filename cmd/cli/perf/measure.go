@@ -17,9 +17,6 @@ var errQuit = errors.New("quit")
 // measure runs the measurement and shows it. The first signal ends it after the requests
 // in flight, one after process.SignalWindow at once.
 func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, error) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	show := screen(p, o)
 	out := report.NewScreen(show)
@@ -40,14 +37,12 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	}()
 	o.config.Live = show.Live != nil
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
-		Dial: func(ctx context.Context) (perf.Target, error) {
-			return services[o.config.ServiceKind].dial(ctx, p, o)
-		},
+		Dial:      o.dial(p),
 		Profiled:  o.profiled(),
 		Observer:  o.observer(out),
 		Alarm:     load.PreciseAlarm,
 		Usage:     usage,
-		Light:     light(p, o),
+		OneThread: oneThread(p, o, o.config.Live),
 		Interrupt: interrupt,
 	})
 	err = errors.Join(err, out.Close())
@@ -68,17 +63,17 @@ func screen(p process.Process, o *options) report.ScreenOptions {
 		Table:   o.table == "always" || o.table == "auto" && (p.StdoutTerminal || len(o.config.Batches) > 1),
 	}
 	dumb := p.Getenv("TERM") == "dumb" // its cursor does not move
-	out, errs := p.StdoutTerminal && !dumb, p.StderrTerminal && !dumb
+	outLive, errLive := p.StdoutTerminal && !dumb, p.StderrTerminal && !dumb
 	if o.targets.Stdout() {
-		s.Out, out = p.Stderr, errs
+		s.Out, outLive = p.Stderr, errLive
 		s.Table = o.table == "always"
 	}
-	s.OutShared, s.NotesShared = out, p.StderrTerminal
+	s.OutShared, s.NotesShared = outLive, errLive
 	switch {
 	case o.noTUI || o.verbose > 0:
-	case out:
+	case outLive:
 		s.Live = s.Out
-	case errs:
+	case errLive:
 		s.Live = p.Stderr
 	}
 	return s

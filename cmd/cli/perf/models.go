@@ -28,15 +28,16 @@ func parseAll(p process.Process, args []string) ([]*options, error) {
 		if o.help || o.version {
 			return []*options{o}, nil
 		}
-		all = append(all, o)
+		// o has the last model. The others are parsed again: options have functions that point into them.
 		for _, model := range o.models[:max(0, len(o.models)-1)] {
 			other, err := parse(p, group)
 			if err != nil {
 				return nil, err
 			}
 			other.config.Model, other.warnings = model, nil
-			all = append(all[:len(all)-1], other, o)
+			all = append(all, other)
 		}
+		all = append(all, o)
 	}
 	if len(all) == 1 {
 		return all, nil

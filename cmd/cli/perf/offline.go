@@ -61,9 +61,6 @@ are left, and 2 when the command line is wrong.`,
 const connectTime = 10 * time.Second
 
 func runOffline(ctx context.Context, p process.Process, o *offlineOptions) (err error) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	show := &offlineProgress{process: p}

@@ -7,12 +7,12 @@ import (
 	"triton/perf"
 )
 
-// once adds the load modes that send each request once.
-func (o *options) once(t table) {
+// addOnceFlags adds the load modes that send each request once.
+func (o *options) addOnceFlags(t table) {
 	t.value("periodic-concurrency-range", "", "<start:end:step>", "start with some requests, and add step more whenever the newest ones have had --request-period responses, up to the end; needs --streaming and --profile-export-file", o.setPeriodic)
 	t.integer(&o.config.Period, 1, "> 0", "request-period", "", "<n>", "responses after which --periodic-concurrency-range adds requests (10)")
 	t.value("session-concurrency", "", "<n>", "keep this number of sessions open, in each of which the next turn follows the answer; needs --service-kind openai", func(text string) error {
-		if err := o.mode(perf.Sessions, "SessionConcurrency"); err != nil {
+		if err := o.chooseLoadMode(perf.Sessions, "SessionConcurrency"); err != nil {
 			return err
 		}
 		n, err := integer("--session-concurrency", text)
@@ -25,7 +25,7 @@ func (o *options) once(t table) {
 }
 
 func (o *options) setPeriodic(text string) error {
-	if err := o.mode(perf.Periodic, "PeriodicConcurrency"); err != nil {
+	if err := o.chooseLoadMode(perf.Periodic, "PeriodicConcurrency"); err != nil {
 		return err
 	}
 	wrong := func(text string) error {

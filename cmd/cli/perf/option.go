@@ -53,16 +53,16 @@ func (t table) integer(to *int, low int, want, name, letter, argument, usage str
 	})
 }
 
-// duration adds an option whose argument is a time of at least low.
-func (o *options) duration(t table, to *time.Duration, low time.Duration, want, name, letter, usage string) {
+// addDuration adds an option whose argument is a time of at least low.
+func (o *options) addDuration(t table, to *time.Duration, low time.Duration, want, name, letter, usage string) {
 	t.value(name, letter, "<msec|time>", usage, func(text string) (err error) {
-		*to, err = o.time(low, want, name, letter, text)
+		*to, err = o.parseTime(low, want, name, letter, text)
 		return err
 	})
 }
 
-// time reads a number of milliseconds, as perf_analyzer does, or a time with a unit.
-func (o *options) time(low time.Duration, want, name, letter, text string) (time.Duration, error) {
+// parseTime reads a number of milliseconds, as perf_analyzer does, or a time with a unit.
+func (o *options) parseTime(low time.Duration, want, name, letter, text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		n, err := atLeast(int(low/time.Millisecond), want, name, letter, text)

@@ -17,7 +17,7 @@ func parse(p process.Process, args []string) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := settings(set, typed)
+	given, err := fromEnvironmentAndFile(set, typed)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +40,9 @@ func parse(p process.Process, args []string) (*options, error) {
 	return o, o.finish()
 }
 
-// settings returns the values of the environment and the settings file for options that the
-// command line does not have.
-func settings(set *flags.Set, typed []flags.Assignment) (given []flags.Assignment, err error) {
+// fromEnvironmentAndFile returns the values of the environment and of the settings file for options that
+// the command line does not have. It marks those that it has as changed, which Settings leaves out.
+func fromEnvironmentAndFile(set *flags.Set, typed []flags.Assignment) (given []flags.Assignment, err error) {
 	file := ""
 	for _, a := range typed {
 		a.Flag.Changed = true

@@ -16,7 +16,7 @@ import (
 
 // The errors have perf_analyzer's texts, which scripts match.
 
-func (o *options) setMode(text string) error {
+func (o *options) setWindows(text string) error {
 	switch text {
 	case "time_windows":
 		o.config.Windows = perf.TimeWindows
@@ -152,7 +152,7 @@ func (o *options) addHeader(text string) error {
 
 func (o *options) setMetricsInterval(text string) (err error) {
 	o.metricsInterval = true
-	o.config.MetricsInterval, err = o.time(time.Millisecond, "> 0 msecs.", "metrics-interval", "", text)
+	o.config.MetricsInterval, err = o.parseTime(time.Millisecond, "> 0 msecs.", "metrics-interval", "", text)
 	return err
 }
 

@@ -53,7 +53,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 		fmt.Fprintf(p.Stderr, "Perf Analyzer Version %s (commit %s)\n", p.Version, cmp.Or(p.Commit, "unknown"))
 		return nil
 	}
-	if !embedded(all) { // a server in this process has a heap of its own size
+	if !anyInProcess(all) { // a server in this process has a heap of its own size
 		defer load.RelaxCollector()()
 	}
 	if len(all) > 1 {

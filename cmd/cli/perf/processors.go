@@ -7,8 +7,8 @@ import (
 	measurement "triton/pkg/measure"
 )
 
-// cores is how many threads may run Go code at a time. It is read at the start, before lighten
-// changes it.
+// cores is how many threads may run Go code at a time. It is read at the start, before the function of
+// oneThread changes it.
 var cores = runtime.GOMAXPROCS(0)
 
 // usage reads the usage of this process. Its cores are those that it may use, also while it uses
@@ -19,11 +19,11 @@ func usage() measurement.Usage {
 	return u
 }
 
-// light returns perf.Deps.Light for a model: it lets one thread at a time run Go code. It is nil
-// where one is not enough, for a live view, for several models and for a server in this process,
+// oneThread returns perf.Deps.OneThread for a model: it lets one thread at a time run Go code. It is
+// nil where one is not enough, for a live view, for several models and for a server in this process,
 // and where the user has set the number.
-func light(p process.Process, o *options) func(bool) {
-	if o.config.Live || o.together || embedded([]*options{o}) || p.Getenv("GOMAXPROCS") != "" {
+func oneThread(p process.Process, o *options, live bool) func(bool) {
+	if live || o.together || anyInProcess([]*options{o}) || p.Getenv("GOMAXPROCS") != "" {
 		return nil
 	}
 	return func(light bool) {

@@ -60,11 +60,7 @@ as safe as that.`,
 	o.bind(f)
 	f.FillBefore(cmd, nil)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx := cmd.Context()
-		if ctx == nil {
-			ctx = context.Background()
-		}
-		return runRecord(ctx, p, o)
+		return runRecord(cmd.Context(), p, o)
 	}
 	return cmd
 }

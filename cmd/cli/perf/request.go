@@ -11,8 +11,8 @@ import (
 	"triton/pkg/kserve"
 )
 
-// request adds the options that change each request.
-func (o *options) request(t table) {
+// addRequestFlags adds the options that change each request.
+func (o *options) addRequestFlags(t table) {
 	t.value("grpc-compression-algorithm", "", "<none|gzip|deflate>", "compression of gRPC requests (none)", func(text string) error {
 		switch text {
 		case "none":
@@ -72,8 +72,8 @@ func (o *options) addComposing(text string) error {
 	return nil
 }
 
-// tracing adds the options for the server's trace settings.
-func (o *options) tracing(t table) {
+// addTraceFlags adds the options for the server's trace settings.
+func (o *options) addTraceFlags(t table) {
 	traces := client.TraceSettings{}
 	set := func(name string, values ...string) {
 		traces[name] = values

@@ -14,8 +14,8 @@ import (
 	resultfile "triton/perf/result"
 )
 
-// results adds the options that say how the result is shown.
-func (o *options) results(t table) {
+// addResultFlags adds the options that say how the result is shown.
+func (o *options) addResultFlags(t table) {
 	t.value("output", "", "<"+flags.FormNames(flags.Forms(), "|")+">", flags.OutputUsage+"; then perf_analyzer's text goes to standard error (text)", func(text string) error {
 		o.output.Form = text
 		return nil

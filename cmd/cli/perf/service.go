@@ -51,10 +51,10 @@ var services = map[string]serviceKind{
 	}},
 }
 
-// service adds the options that choose and describe the kind of the server.
-func (o *options) service(t table) {
+// addServiceFlags adds the options that choose and describe the kind of the server.
+func (o *options) addServiceFlags(t table) {
 	t.value("service-kind", "", "<triton|triton_c_api|openai|tfserving|torchserve|dynamic_grpc>", "kind of server; triton_c_api is a server in this process (triton)", o.setServiceKind)
-	o.inProcess(t)
+	o.addInProcessFlags(t)
 	t.text(&o.endpoint, "endpoint", "", "<path>", "path of requests to a server of the kind openai, such as v1/chat/completions")
 	t.text(&o.signature, "model-signature-name", "", "<name>", "signature of a model of TensorFlow Serving (serving_default)")
 	t.value("grpc-method", "", "<package.service/method>", "method to call on a server of the kind dynamic_grpc", func(text string) error {
@@ -74,8 +74,8 @@ func (o *options) setServiceKind(text string) error {
 	return nil
 }
 
-// address sets the default address of the kind, after what the kind decides.
-func (o *options) address() {
+// setAddress sets the default address of the kind, after what the kind decides.
+func (o *options) setAddress() {
 	kind := services[o.config.ServiceKind]
 	if kind.derive != nil {
 		kind.derive(o)
@@ -113,6 +113,11 @@ func (o *options) checkService() error {
 		}
 	}
 	return nil
+}
+
+// dial returns perf.Deps.Dial for the kind of the server.
+func (o *options) dial(p process.Process) func(context.Context) (perf.Target, error) {
+	return func(ctx context.Context) (perf.Target, error) { return services[o.config.ServiceKind].dial(ctx, p, o) }
 }
 
 func connect(_ context.Context, _ process.Process, o *options) (perf.Target, error) {

@@ -8,8 +8,8 @@ import (
 	"triton/pkg/client"
 )
 
-// tensors adds the options that say how tensors travel: their form and shared memory.
-func (o *options) tensors(t table) {
+// addTensorFlags adds the options that say how tensors travel: their form and shared memory.
+func (o *options) addTensorFlags(t table) {
 	c := &o.config
 	t.value("shared-memory", "", "<none|system|cuda>", "memory of inputs and outputs that the server, on this machine, shares: POSIX shared memory or GPU 0 (none)", func(text string) error {
 		switch text {

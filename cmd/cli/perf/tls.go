@@ -23,7 +23,7 @@ type transportSecurity struct {
 	grpcGiven, httpGiven bool
 }
 
-func (o *options) transportSecurity(t table) {
+func (o *options) addTLSFlags(t table) {
 	s := &o.tls
 	t.toggle("ssl-grpc-use-ssl", "", "connect to gRPC with TLS; an address grpcs:// does the same", func() { s.useGRPC, s.grpcGiven = true, true })
 	t.file(&s.grpc.Root, &s.grpcGiven, "ssl-grpc-root-certifications-file", "root certificates of the server, PEM (the machine's)")

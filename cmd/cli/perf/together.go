@@ -29,6 +29,12 @@ type together struct {
 	}
 }
 
+func newTogether(out io.Writer, models int) *together {
+	t := &together{out: out}
+	t.mu.running, t.mu.passed = models, make(chan struct{})
+	return t
+}
+
 // section collects the text of a model, which is printed when all models end a level.
 type section struct {
 	name string
@@ -65,13 +71,9 @@ func (l labeled) Write(p []byte) (int, error) {
 // measureTogether runs a measurement for each model and returns the error of the first one that
 // failed, or else the first other exit code.
 func measureTogether(ctx context.Context, p process.Process, all []*options) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := &together{out: p.Stdout}
-	t.mu.running, t.mu.passed = len(all), make(chan struct{})
+	t := newTogether(p.Stdout, len(all))
 	for _, o := range all {
 		t.sections = append(t.sections, &section{name: o.name})
 	}
@@ -174,7 +176,7 @@ func (o *levelObserver) Observe(e perf.Event) {
 	o.next.Observe(e)
 	switch e := e.(type) {
 	case perf.LevelStarted:
-		if !e.WarmUp { // some loads do not report it
+		if !e.WarmUp { // which only a concurrency reports
 			o.all.await(o.ctx, false)
 		}
 	case perf.LevelMeasured:

@@ -56,8 +56,7 @@ func MeasureRuns(ctx context.Context, runs []*Run) []Outcome {
 	defer load.RelaxCollector()()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := &together{out: io.Discard}
-	t.mu.running, t.mu.passed = len(runs), make(chan struct{})
+	t := newTogether(io.Discard, len(runs))
 	outcomes := make([]Outcome, len(runs))
 	var all sync.WaitGroup
 	for i, r := range runs {
@@ -78,9 +77,7 @@ func (r *Run) measure(ctx context.Context, t *together) Outcome {
 	var out Outcome
 	notices := &noticeObserver{}
 	out.Report, out.Err = perf.Run(ctx, o.config, perf.Deps{
-		Dial: func(ctx context.Context) (perf.Target, error) {
-			return services[o.config.ServiceKind].dial(ctx, r.process, o)
-		},
+		Dial:     o.dial(r.process),
 		Profiled: o.profiled(),
 		Observer: &levelObserver{ctx, t, notices},
 		Alarm:    load.PreciseAlarm,
