@@ -1,6 +1,6 @@
-// What a load generator measures for a profile is said in the options of perf_analyzer. Measurements are repeated
-// with longer windows until they settle. One generator is perf_analyzer itself; the command line supplies `triton
-// perf`.
+// A load is described by perf_analyzer's options, since perf_analyzer itself may be the generator: PerfAnalyzer runs it.
+// `triton perf` in this process, which the command line supplies, parses the same options. Measurements are repeated
+// with longer windows until they settle.
 
 package bench
 

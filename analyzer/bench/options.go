@@ -96,8 +96,12 @@ func (o LoadOptions) Get(name string) string {
 	return v[len(v)-1]
 }
 
-// Has reports whether an option without value is on.
-func (o LoadOptions) Has(name string) bool { return strings.EqualFold(o.Get(name), "true") }
+// On reports whether an option without value is on.
+func (o LoadOptions) On(name string) bool { return strings.EqualFold(o.Get(name), "true") }
+
+// Precise reports whether the measurement ends with its confidence interval, and counts also if that is wider
+// than was asked for.
+func (o LoadOptions) Precise() bool { return o.Get("stop-when") != "" }
 
 // Clone returns a copy.
 func (o LoadOptions) Clone() LoadOptions {
@@ -123,7 +127,7 @@ func (o LoadOptions) Args() []string {
 	}
 	for _, name := range slices.Concat(longOptions, o.own) {
 		if slices.Contains(switchOptions, name) {
-			if o.Has(name) {
+			if o.On(name) {
 				args = append(args, "--"+name)
 			}
 			continue

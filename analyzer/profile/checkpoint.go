@@ -61,7 +61,7 @@ func (s *Checkpoint) Forget(c trial.Config) int {
 	before := len(s.Trials)
 	s.Trials = slices.DeleteFunc(s.Trials, func(t RecordedTrial) bool {
 		old := t.Result.Config
-		return !t.Foreign && slices.Equal(old.Models(), c.Models()) && VariantsName(old) == VariantsName(c) && !sameConfigs(old, c)
+		return !t.Foreign && slices.Equal(old.Models(), c.Models()) && CheckpointName(old) == CheckpointName(c) && !sameConfigs(old, c)
 	})
 	return before - len(s.Trials)
 }

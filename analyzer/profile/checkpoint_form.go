@@ -24,7 +24,7 @@ func (s *Checkpoint) MarshalJSON() ([]byte, error) {
 		if t.Result.Measurement == nil {
 			continue
 		}
-		models, key := strings.Join(t.Result.Config.Models(), ","), VariantsName(t.Result.Config)
+		models, key := strings.Join(t.Result.Config.Models(), ","), CheckpointName(t.Result.Config)
 		if f.Results.Models[models] == nil {
 			f.Results.Models[models] = map[string]variantEntry{}
 		}
@@ -42,9 +42,10 @@ func (s *Checkpoint) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// VariantsName returns the names of the variants of a trial: those of the profiled models, then after
-// two colons those of the models that they call.
-func VariantsName(c trial.Config) string {
+// CheckpointName returns the names of the variants of a trial: those of the profiled models, then after
+// two colons those of the models that they call. It is Model Analyzer's form, of checkpoints and of texts
+// for people; within a run trial.Config.Key identifies a configuration.
+func CheckpointName(c trial.Config) string {
 	var names, composing []string
 	for _, m := range c.Members {
 		names = append(names, m.Name)
@@ -90,7 +91,7 @@ func newVariantConfig(v trial.Variant) (variantConfig, error) {
 func newRecordedMeasurement(t RecordedTrial, order int) recordedMeasurement {
 	m := t.Result.Measurement
 	out := recordedMeasurement{
-		Name: VariantsName(t.Result.Config), GPUs: recordsByGPU(m.GPUs),
+		Name: CheckpointName(t.Result.Config), GPUs: recordsByGPU(m.GPUs),
 	}
 	if !t.Foreign {
 		out.Own = &ownFields{order, m.Requests, m.Stable, m.Confidence, m.Duration}

@@ -148,7 +148,7 @@ func TestSave(t *testing.T) {
 	_, ok := got.Find("other")
 	assert.False(t, ok)
 	assert.Equal(t, []string{"m"}, want.Trials[0].Result.Config.Models())
-	assert.Equal(t, "m_config_0::b_config_0", VariantsName(want.Trials[0].Result.Config))
+	assert.Equal(t, "m_config_0::b_config_0", CheckpointName(want.Trials[0].Result.Config))
 }
 
 func TestCorrupt(t *testing.T) {

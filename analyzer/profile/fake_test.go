@@ -65,7 +65,7 @@ func newWorld(t *testing.T, models ...string) *world {
 	p.OutputModelRepository = filepath.Join(dir, "out")
 	p.CheckpointDirectory = filepath.Join(dir, "checkpoints")
 	p.Output.ExportPath = filepath.Join(dir, "export")
-	p.Duration, p.MonitoringInterval, p.MemoryInterval = time.Millisecond, time.Millisecond, time.Millisecond
+	p.IdleSampleTime, p.MonitoringInterval, p.MemoryInterval = time.Millisecond, time.Millisecond, time.Millisecond
 	w := &world{t: t, settings: p, served: map[string]string{}}
 	for _, m := range models {
 		w.add(m, `name: "`+m+`" backend: "b" max_batch_size: 8`)

@@ -13,17 +13,17 @@ import (
 // confidence interval.
 const preciseInterval = "500"
 
-// loadOptions returns the load generator's options for the members of a trial. The addresses are
+// generatorOptions returns the load generator's options for the members of a trial. The addresses are
 // those of the settings, so that the options of a trial are the same in every run.
-func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]bench.LoadOptions, error) {
+func (r *runner) generatorOptions(s Subject, p trial.Proposal, c trial.Config) ([]bench.LoadOptions, error) {
 	all := make([]bench.LoadOptions, len(c.Members))
 	for i, m := range c.Members {
-		given, err := r.options(m.Model)
+		given, err := r.modelSettings(m.Model)
 		if err != nil {
 			return nil, err
 		}
 		o := &all[i]
-		r.common(o, m)
+		r.setCommon(o, m)
 		setLoad(o, m.Load)
 		if p.Precision > 0 {
 			// The half-width is in percent. Ten windows are the time limit.
@@ -35,8 +35,8 @@ func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]ben
 			}
 			o.Set("stop-when", goals)
 		}
-		if r.ModelType == settings.LLM {
-			r.languageModel(o, given)
+		if r.settings.ModelType == settings.LLM {
+			r.setLanguageModel(o, given)
 		}
 		for _, f := range given.PerfFlags {
 			o.Set(f.Name, f.Values...)
@@ -45,41 +45,41 @@ func (r *runner) loadOptions(s Subject, p trial.Proposal, c trial.Config) ([]ben
 	return all, nil
 }
 
-// common sets what Model Analyzer passes to every run.
-func (r *runner) common(o *bench.LoadOptions, m trial.Member) {
+// setCommon sets what Model Analyzer passes to every run.
+func (r *runner) setCommon(o *bench.LoadOptions, m trial.Member) {
 	o.Set("model-name", m.Model)
 	o.Set("latency-report-file", m.Model+"-results.csv")
 	o.Set("measurement-mode", "count_windows")
 	o.Set("verbose-csv", "true")
-	if r.Server.LaunchMode == settings.CAPI {
+	if r.settings.Server.LaunchMode == settings.CAPI {
 		o.Set("model-name", m.Name)
 		o.Set("service-kind", "triton_c_api")
-		o.Set("triton-server-directory", r.Server.InstallPath)
-		o.Set("model-repository", r.OutputModelRepository)
+		o.Set("triton-server-directory", r.settings.Server.InstallPath)
+		o.Set("model-repository", r.settings.OutputModelRepository)
 	} else {
-		url := r.Server.GRPCEndpoint
-		if r.Client.Protocol == "http" {
-			url = r.Server.HTTPEndpoint
+		url := r.settings.Server.GRPCEndpoint
+		if r.settings.Client.Protocol == "http" {
+			url = r.settings.Server.HTTPEndpoint
 		}
-		o.Set("protocol", r.Client.Protocol)
+		o.Set("protocol", r.settings.Client.Protocol)
 		o.Set("url", url)
 		o.Set("collect-metrics", "true")
-		o.Set("metrics-url", r.Server.MetricsURL)
-		o.Set("metrics-interval", strconv.FormatInt(r.MonitoringInterval.Milliseconds(), 10))
+		o.Set("metrics-url", r.settings.Server.MetricsURL)
+		o.Set("metrics-interval", strconv.FormatInt(r.settings.MonitoringInterval.Milliseconds(), 10))
 	}
-	if len(r.BLSComposing) > 0 {
-		names := make([]string, len(r.BLSComposing))
-		for i, b := range r.BLSComposing {
+	if len(r.settings.BLSComposing) > 0 {
+		names := make([]string, len(r.settings.BLSComposing))
+		for i, b := range r.settings.BLSComposing {
 			names[i] = b.Name
 		}
 		o.Set("bls-composing-models", strings.Join(names, ","))
 	}
 }
 
-// languageModel makes the load generator report tokens. Of genai-perf's flags it has those that
+// setLanguageModel makes the load generator report tokens. Of genai-perf's flags it has those that
 // perf_analyzer has too; the others make requests, which perf_analyzer_flags describe here.
-func (r *runner) languageModel(o *bench.LoadOptions, m settings.Model) {
-	if r.Client.Path != "" {
+func (r *runner) setLanguageModel(o *bench.LoadOptions, m settings.Model) {
+	if r.settings.Client.Path != "" {
 		r.warn("perf_analyzer reports no tokens. Leave out perf_analyzer_path to measure language models.")
 		return
 	}
@@ -106,8 +106,8 @@ func setLoad(o *bench.LoadOptions, l trial.Load) {
 	}
 }
 
-// address returns the options with the addresses of the running server.
-func (s *session) address(c trial.Config, options []bench.LoadOptions) []bench.LoadOptions {
+// withAddresses returns the options with the addresses of the running server.
+func (s *session) withAddresses(c trial.Config, options []bench.LoadOptions) []bench.LoadOptions {
 	at := s.server.Endpoints()
 	out := make([]bench.LoadOptions, len(options))
 	for i, o := range options {
@@ -122,7 +122,7 @@ func (s *session) address(c trial.Config, options []bench.LoadOptions) []bench.L
 		if o.Get("url") == s.settingsURL(o) {
 			out[i].Set("url", url)
 		}
-		if o.Has("collect-metrics") && o.Get("metrics-url") == s.Server.MetricsURL {
+		if o.On("collect-metrics") && o.Get("metrics-url") == s.settings.Server.MetricsURL {
 			out[i].Set("metrics-url", at.Metrics)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *session) address(c trial.Config, options []bench.LoadOptions) []bench.L
 // settingsURL returns the address of the settings for the protocol of a load.
 func (s *session) settingsURL(o bench.LoadOptions) string {
 	if strings.EqualFold(o.Get("protocol"), "http") {
-		return s.Server.HTTPEndpoint
+		return s.settings.Server.HTTPEndpoint
 	}
-	return s.Server.GRPCEndpoint
+	return s.settings.Server.GRPCEndpoint
 }

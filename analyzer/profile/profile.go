@@ -96,8 +96,8 @@ var errAttempts = errors.New("The first 2 attempts to acquire measurements have 
 
 // runner is a running profile.
 type runner struct {
-	*settings.Profile
-	Deps
+	settings   *settings.Profile
+	deps       Deps
 	state      *Checkpoint
 	file       int // number of the checkpoint
 	repository variantRepository
@@ -118,7 +118,7 @@ func Run(ctx context.Context, p *settings.Profile, d Deps) (*Report, error) {
 	if d.Completer == nil {
 		d.Completer = d.Launcher
 	}
-	r := &runner{Profile: p, Deps: d, warned: map[string]bool{}}
+	r := &runner{settings: p, deps: d, warned: map[string]bool{}}
 	r.report = newReport(p)
 	r.report.Tool = d.Tool
 	err := r.run(ctx)
@@ -141,12 +141,12 @@ func (r *runner) run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(r.OutputModelRepository) // if it is empty; the corrected run must not find it
+			_ = os.Remove(r.settings.OutputModelRepository) // if it is empty; the corrected run must not find it
 		}
 	}()
 	r.session = &session{runner: r}
 	defer func() { r.session.warnStop(r.session.close()) }()
-	subjects, err := r.prepare(ctx)
+	subjects, err := r.prepareSubjects(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,11 +155,11 @@ func (r *runner) run(ctx context.Context) (err error) {
 			break
 		}
 		if r.overBudget() {
-			r.warn(fmt.Sprintf("%s is not profiled: the budget of %v is used up", s.Name(), r.Budget))
+			r.warn(fmt.Sprintf("%s is not profiled: the budget of %v is used up", s.Name(), r.settings.Budget))
 			continue
 		}
 		r.report.Models = append(r.report.Models, newModelReport(s))
-		if err := r.search(ctx, s, &r.report.Models[len(r.report.Models)-1]); err != nil {
+		if err := r.runSearch(ctx, s, &r.report.Models[len(r.report.Models)-1]); err != nil {
 			return err
 		}
 	}
@@ -170,46 +170,44 @@ func (r *runner) run(ctx context.Context) (err error) {
 }
 
 func (r *runner) createRepository() error {
-	source := r.ModelRepository
-	if r.Server.LaunchMode == settings.Remote {
+	source := r.settings.ModelRepository
+	if r.settings.Server.LaunchMode == settings.Remote {
 		source = "" // the server's repository is elsewhere
 	}
 	r.repository = variantRepository{
-		Dir: r.OutputModelRepository, Source: source, OwnNames: r.Server.LaunchMode == settings.CAPI,
+		Dir: r.settings.OutputModelRepository, Source: source, OwnNames: r.settings.Server.LaunchMode == settings.CAPI,
 	}
-	return r.repository.Create(r.OverrideOutput)
+	return r.repository.Create(r.settings.OverrideOutput)
 }
 
-// search runs the trials of one search.
-func (r *runner) search(ctx context.Context, s Subject, m *ModelReport) error {
-	r.Observe(Searching{s})
-	search, err := r.NewSearch(s)
+// runSearch runs the trials of one search.
+func (r *runner) runSearch(ctx context.Context, s Subject, m *ModelReport) error {
+	r.deps.Observe(Searching{s})
+	search, err := r.deps.NewSearch(s)
 	if err != nil {
 		m.Err = err
-		r.Observe(Searched{m})
+		r.deps.Observe(Searched{m})
 		return err
 	}
 	defer search.Stop()
 	begin, before := time.Now(), r.session.spent
-	ended := func() {
+	defer func() {
 		m.Spent = r.session.spent.since(before)
 		m.Spent.Total = time.Since(begin)
-		r.Observe(Searched{m})
-	}
+		r.deps.Observe(Searched{m})
+	}()
 	var last *trial.Result
 	for !r.interrupted() && ctx.Err() == nil {
 		if r.overBudget() {
-			m.Reason = fmt.Sprintf("the budget of %v is used up", r.Budget)
-			ended()
+			m.Reason = fmt.Sprintf("the budget of %v is used up", r.settings.Budget)
 			return nil
 		}
 		p, ok := search.Next(last)
 		if !ok {
 			m.Reason = search.Reason()
-			ended()
 			return nil
 		}
-		result, err := r.trial(ctx, s, p)
+		result, err := r.runTrial(ctx, s, p)
 		if ctx.Err() != nil {
 			break // an interrupted trial has no result
 		}
@@ -217,18 +215,16 @@ func (r *runner) search(ctx context.Context, s Subject, m *ModelReport) error {
 		last = &m.Results[len(m.Results)-1]
 		if err != nil {
 			m.Err = err
-			ended()
 			return err
 		}
 	}
 	m.Reason = "interrupted"
-	ended()
 	return nil
 }
 
 func (r *runner) interrupted() bool {
 	select {
-	case <-r.Interrupt:
+	case <-r.deps.Interrupt:
 		return true
 	default:
 		return false
@@ -238,10 +234,10 @@ func (r *runner) interrupted() bool {
 // overBudget reports whether the time that the user gave is used up. The first measurement is made in
 // any case: a slow start of a server may take the whole time, and would leave nothing to report.
 func (r *runner) overBudget() bool {
-	return r.Budget > 0 && r.attempts > 0 && time.Since(r.report.Started) >= r.Budget
+	return r.settings.Budget > 0 && r.attempts > 0 && time.Since(r.report.Started) >= r.settings.Budget
 }
 
-func (r *runner) notice(text string) { r.Observe(Notice{Text: text}) }
+func (r *runner) notice(text string) { r.deps.Observe(Notice{Text: text}) }
 
 // warn reports a problem once and keeps it for the report.
 func (r *runner) warn(text string) {
@@ -251,13 +247,13 @@ func (r *runner) warn(text string) {
 	}
 	r.warned[text] = true
 	r.report.Warnings = append(r.report.Warnings, text)
-	r.Observe(Notice{Text: text, Warning: true})
+	r.deps.Observe(Notice{Text: text, Warning: true})
 }
 
 // logFailure appends the output of a failed load generator to a file beside the results.
 func (r *runner) logFailure(o bench.LoadOptions, out bench.Outcome) {
-	path := filepath.Join(r.Output.ExportPath, "perf_analyzer_error.log")
-	err := os.MkdirAll(r.Output.ExportPath, 0o755)
+	path := filepath.Join(r.settings.Output.ExportPath, "perf_analyzer_error.log")
+	err := os.MkdirAll(r.settings.Output.ExportPath, 0o755)
 	if err == nil {
 		err = appendFile(path, failureText(o, out))
 	}

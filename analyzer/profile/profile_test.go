@@ -374,17 +374,17 @@ func TestConfigName(t *testing.T) {
 	folder := filepath.Join(w.settings.ModelRepository, "m", modelconfig.NamedFolder)
 	require.NoError(t, os.Mkdir(folder, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "large.pbtxt"), []byte(`backend: "b" max_batch_size: 16`), 0o600))
-	r := &runner{Profile: w.settings}
+	r := &runner{settings: w.settings}
 	for _, flags := range []settings.Flags{nil, {{Name: "model-config-name", Values: []string{"none"}}}} {
-		r.Global.ServerFlags, r.Models = flags, []settings.Model{{Name: "m", ServerFlags: flags}}
-		c, err := r.written("m")
+		r.settings.Global.ServerFlags, r.settings.Models = flags, []settings.Model{{Name: "m", ServerFlags: flags}}
+		c, err := r.writtenConfig("m")
 		require.NoError(t, err)
 		require.EqualValues(t, 2, c.GetMaxBatchSize())
 	}
 	large := settings.Flags{{Name: "model-config-name", Values: []string{"large"}}}
 	for _, models := range [][]settings.Model{{{Name: "m", ServerFlags: large}}, {{Name: "calls m"}}} {
-		r.Global.ServerFlags, r.Models = large, models
-		c, err := r.written("m")
+		r.settings.Global.ServerFlags, r.settings.Models = large, models
+		c, err := r.writtenConfig("m")
 		require.NoError(t, err)
 		require.EqualValues(t, 16, c.GetMaxBatchSize())
 		require.Equal(t, "m", c.GetName())

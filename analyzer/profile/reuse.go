@@ -49,13 +49,13 @@ func (s *session) retire() {
 		return
 	}
 	var errs []error
-	l, ok := s.Launcher.(overlapping)
-	if ok && l.Overlapping() && len(s.Devices) == 0 {
+	l, ok := s.deps.Launcher.(overlapping)
+	if ok && l.Overlapping() && len(s.deps.Devices) == 0 {
 		if s.control != nil {
 			errs = append(errs, s.control.Close())
 		}
 		errs = append(errs, s.retired.add(s.server.Close)...)
-		s.control, s.server, s.variant, s.loaded = nil, nil, "", nil
+		s.control, s.server, s.loadedVariants, s.loadedModels = nil, nil, "", nil
 	} else {
 		errs = append(errs, s.close())
 	}
@@ -75,11 +75,11 @@ func (s *session) warnStop(err error) {
 // it has: it is ours, runs with the same options, and nobody reads its memory.
 func (s *session) reusable(of settings.Model) bool {
 	switch {
-	case s.server == nil, s.failed, s.server.Err() != nil, s.control == nil, s.ReloadModelDisable:
+	case s.server == nil, s.failed, s.server.Err() != nil, s.control == nil, s.settings.ReloadModelDisable:
 		return false
-	case s.Server.LaunchMode != settings.Local && s.Server.LaunchMode != settings.Docker:
+	case s.settings.Server.LaunchMode != settings.Local && s.settings.Server.LaunchMode != settings.Docker:
 		return false
-	case len(s.Devices) > 0 || s.CollectCPUMetrics:
+	case len(s.deps.Devices) > 0 || s.settings.CollectCPUMetrics:
 		return false
 	}
 	return sameSetup(s.setup, s.setupFor(of))
@@ -90,8 +90,8 @@ func sameSetup(a, b bench.Setup) bool {
 		(len(a.Env) == 0 || reflect.DeepEqual(a.Env, b.Env)) && (len(a.Container) == 0 || reflect.DeepEqual(a.Container, b.Container))
 }
 
-// models returns the models that a trial loads.
-func models(c trial.Config) []string {
+// modelNames returns the models that a trial loads.
+func modelNames(c trial.Config) []string {
 	var names []string
 	for _, m := range c.Members {
 		for _, v := range m.Composing {

@@ -22,14 +22,14 @@ var noOverride client.Override
 // session is the server of a profile and what it has loaded.
 type session struct {
 	*runner
-	server  bench.Server
-	control Control  // nil if the load generator has the server in its process
-	variant string   // names of the loaded variants; empty: none
-	loaded  []string // models, in the order of loading
-	setup   bench.Setup
-	failed  bool    // the last trial had no measurement: nobody knows what the server is left with
-	retired retired // servers that stop while the next one runs
-	spent   Spent
+	server         bench.Server
+	control        Control  // nil if the load generator has the server in its process
+	loadedVariants string   // their CheckpointName; empty: none
+	loadedModels   []string // models, in the order of loading
+	setup          bench.Setup
+	failed         bool    // the last trial had no measurement: nobody knows what the server is left with
+	retired        retired // servers that stop while the next one runs
+	spent          Spent
 }
 
 // readyPoll is the time between two questions whether a model is ready.
@@ -39,18 +39,18 @@ const readyPoll = 100 * time.Millisecond
 // empty. It returns nil if configurations are taken as they are.
 func (r *runner) completionServer(ctx context.Context) (Control, error) {
 	s := r.session
-	if err := s.start(ctx, r.Completer, r.Global); err != nil {
+	if err := s.start(ctx, r.deps.Completer, r.settings.Global); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
 	if s.control == nil {
 		return nil, nil
 	}
-	if r.Server.LaunchMode == settings.Remote {
+	if r.settings.Server.LaunchMode == settings.Remote {
 		if err := s.remoteReady(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if r.Server.LaunchMode == settings.CAPI {
+	if r.settings.Server.LaunchMode == settings.CAPI {
 		return s.control, nil // its servers are not those that are measured
 	}
 	return s.control, s.sampleEmpty(ctx)
@@ -77,7 +77,7 @@ func (s *session) remoteReady(ctx context.Context) error {
 	}
 	var others []string
 	for _, m := range index {
-		if !s.ReloadModelDisable && !slices.Contains(others, m.GetName()) {
+		if !s.settings.ReloadModelDisable && !slices.Contains(others, m.GetName()) {
 			others = append(others, m.GetName())
 		}
 	}
@@ -88,31 +88,30 @@ func (s *session) remoteReady(ctx context.Context) error {
 }
 
 func (s *session) readyTimeout() time.Duration {
-	return time.Duration(max(1, s.Client.MaxRetries)) * time.Second
+	return time.Duration(max(1, s.settings.Client.MaxRetries)) * time.Second
 }
 
 // sampleEmpty reads the metrics of a server without models.
 func (s *session) sampleEmpty(ctx context.Context) error {
-	resumed := len(s.state.Trials) > 0
-	if resumed {
+	if len(s.state.Trials) > 0 { // of a run before
 		s.notice("GPU devices match checkpoint - skipping server metric acquisition")
 		return nil
 	}
-	remote := s.Server.LaunchMode == settings.Remote && !s.DCGMDisable
-	if len(s.Devices) == 0 && !remote {
+	remote := s.settings.Server.LaunchMode == settings.Remote && !s.settings.DCGMDisable
+	if len(s.deps.Devices) == 0 && !remote {
 		return nil
 	}
 	s.notice("Profiling server only metrics...")
 	w := s.watch(ctx)
 	select {
-	case <-time.After(s.Duration):
+	case <-time.After(s.settings.IdleSampleTime):
 	case <-ctx.Done():
-	case <-s.Interrupt:
+	case <-s.deps.Interrupt:
 	}
 	reading, errs := w.Stop()
 	if remote && len(errs) > 0 {
 		return fmt.Errorf("Failed to connect to Tritonserver's GPU metrics monitor. Please check that the `triton_metrics_url` value is set correctly: %s. (%w)", //nolint:staticcheck // Model Analyzer's sentence
-			s.Server.MetricsURL, errs[0])
+			s.settings.Server.MetricsURL, errs[0])
 	}
 	s.state.ServerOnly = reading.GPUs
 	s.learnGPUs(reading)
@@ -131,7 +130,7 @@ func (s *session) start(ctx context.Context, l bench.Launcher, of settings.Model
 	}
 	s.server, s.setup, s.failed = server, setup, false
 	if at := server.Endpoints(); at.HTTP != "" || at.GRPC != "" {
-		if s.control, err = s.Connect(at); err != nil {
+		if s.control, err = s.deps.Connect(at); err != nil {
 			return errors.Join(err, s.close())
 		}
 	}
@@ -169,24 +168,24 @@ func (s *session) close() error {
 	defer s.spent.count(&s.spent.Stopping)()
 	var errs []error
 	if s.control != nil {
-		if s.Server.LaunchMode == settings.Remote {
-			errs = append(errs, s.unload(nil))
+		if s.settings.Server.LaunchMode == settings.Remote {
+			errs = append(errs, s.unloadModels(nil))
 		}
 		errs = append(errs, s.control.Close())
 	}
 	if s.server != nil {
 		errs = append(errs, s.server.Close())
 	}
-	s.control, s.server, s.variant, s.loaded = nil, nil, "", nil
+	s.control, s.server, s.loadedVariants, s.loadedModels = nil, nil, "", nil
 	return errors.Join(append(errs, s.retired.wait()...)...)
 }
 
-// unload unloads the models of the trial before, but for those to keep.
-func (s *session) unload(keep []string) error {
+// unloadModels unloads the models of the trial before, but for those to keep.
+func (s *session) unloadModels(keep []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.readyTimeout())
 	defer cancel()
 	var errs []error
-	for _, model := range slices.Backward(s.loaded) {
+	for _, model := range slices.Backward(s.loadedModels) {
 		if slices.Contains(keep, model) {
 			continue
 		}
@@ -194,46 +193,47 @@ func (s *session) unload(keep []string) error {
 			errs = append(errs, fmt.Errorf("unload model %q: %w", model, err))
 		}
 	}
-	s.loaded = slices.DeleteFunc(s.loaded, func(model string) bool { return !slices.Contains(keep, model) })
+	s.loadedModels = slices.DeleteFunc(s.loadedModels, func(model string) bool { return !slices.Contains(keep, model) })
 	return errors.Join(errs...)
 }
 
-// provide makes the server have the variants of a trial. If memory is read, the server is restarted
-// for other variants than before, so that no memory of theirs is left.
+// provide makes the server have the variants of a trial. Where reusable does not allow it to load them
+// into the running server, for example because memory is read, another server is started.
 func (s *session) provide(ctx context.Context, name string, c trial.Config) error {
-	if s.variant == name && s.server != nil && s.server.Err() == nil {
+	if s.loadedVariants == name && s.server != nil && s.server.Err() == nil {
 		return nil
 	}
-	s.variant = ""
-	first, err := s.options(c.Members[0].Model)
+	s.loadedVariants = ""
+	// All models of one trial have the same options of the server: package settings checks it.
+	first, err := s.modelSettings(c.Members[0].Model)
 	if err != nil {
 		return err
 	}
 	var keep []string
 	switch {
 	case s.reusable(first):
-		keep = models(c)
-	case s.server == nil || s.Server.LaunchMode != settings.Remote:
-		if err := s.start(ctx, s.Launcher, first); err != nil {
+		keep = modelNames(c)
+	case s.server == nil || s.settings.Server.LaunchMode != settings.Remote: // that of the user stays
+		if err := s.start(ctx, s.deps.Launcher, first); err != nil {
 			return err
 		}
 	}
-	if s.control != nil && !s.ReloadModelDisable {
+	if s.control != nil && !s.settings.ReloadModelDisable {
 		defer s.spent.count(&s.spent.Loading)()
-		if err := s.unload(keep); err != nil {
+		if err := s.unloadModels(keep); err != nil {
 			return err
 		}
-		if err := s.load(ctx, c); err != nil {
+		if err := s.loadVariants(ctx, c); err != nil {
 			return err
 		}
 	}
-	s.variant = name
+	s.loadedVariants = name
 	return nil
 }
 
-// options returns the options of a profiled model.
-func (r *runner) options(model string) (settings.Model, error) {
-	for _, m := range r.Models {
+// modelSettings returns the options of a profiled model.
+func (r *runner) modelSettings(model string) (settings.Model, error) {
+	for _, m := range r.settings.Models {
 		if m.Name == model {
 			return m, nil
 		}
@@ -241,8 +241,8 @@ func (r *runner) options(model string) (settings.Model, error) {
 	return settings.Model{}, fmt.Errorf("model %q is not profiled", model)
 }
 
-// load loads the variants under their models' names: the models that others call first.
-func (s *session) load(ctx context.Context, c trial.Config) error {
+// loadVariants loads the variants under their models' names: the models that others call first.
+func (s *session) loadVariants(ctx context.Context, c trial.Config) error {
 	for _, m := range c.Members {
 		for _, v := range append(slices.Clone(m.Composing), m.Variant) {
 			config, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(v.Config)
@@ -250,13 +250,13 @@ func (s *session) load(ctx context.Context, c trial.Config) error {
 				return err
 			}
 			if err := s.control.Load(ctx, v.Model, client.Override{Config: string(config)}); err != nil {
-				return &loadError{v.Name, explicitError(s.ended(err))}
+				return &modelLoadError{v.Name, explicitError(s.endCause(err))}
 			}
-			if !slices.Contains(s.loaded, v.Model) {
-				s.loaded = append(s.loaded, v.Model)
+			if !slices.Contains(s.loadedModels, v.Model) {
+				s.loadedModels = append(s.loadedModels, v.Model)
 			}
 			if err := s.awaitModel(ctx, v.Model); err != nil {
-				return &loadError{v.Name, s.ended(err)}
+				return &modelLoadError{v.Name, s.endCause(err)}
 			}
 		}
 	}
@@ -281,8 +281,8 @@ func (s *session) awaitModel(ctx context.Context, model string) error {
 	}
 }
 
-// ended returns why the server has ended, if that is the cause of an error.
-func (s *session) ended(err error) error {
+// endCause returns why the server has ended, if that is the cause of an error.
+func (s *session) endCause(err error) error {
 	if s.server == nil {
 		return err
 	}
@@ -307,17 +307,17 @@ func (s *session) watch(ctx context.Context) *bench.Watch {
 	var sources []bench.Source
 	at := s.server.Endpoints()
 	switch {
-	case len(s.Devices) > 0:
+	case len(s.deps.Devices) > 0:
 		// Peaks of memory are short, and reading the driver is cheap.
-		sources = append(sources, bench.Source{Read: bench.ReadGPUs(s.GPU, s.Devices), Every: min(s.MemoryInterval, s.MonitoringInterval)})
-	case s.Server.LaunchMode == settings.Remote && !s.DCGMDisable:
-		sources = append(sources, bench.Source{Read: bench.ReadPage(at.Metrics), Every: s.MonitoringInterval})
+		sources = append(sources, bench.Source{Read: bench.ReadGPUs(s.deps.GPU, s.deps.Devices), Every: min(s.settings.MemoryInterval, s.settings.MonitoringInterval)})
+	case s.settings.Server.LaunchMode == settings.Remote && !s.settings.DCGMDisable:
+		sources = append(sources, bench.Source{Read: bench.ReadPage(at.Metrics), Every: s.settings.MonitoringInterval})
 	}
-	if s.CollectCPUMetrics {
+	if s.settings.CollectCPUMetrics {
 		if m, ok := s.server.(memoryReader); ok {
-			sources = append(sources, bench.Source{Read: m.Memory, Every: s.MonitoringInterval})
-		} else if s.Server.LaunchMode != settings.Remote {
-			sources = append(sources, bench.Source{Read: bench.ReadHost(meter.FS{}, s.server.PIDs), Every: s.MonitoringInterval})
+			sources = append(sources, bench.Source{Read: m.Memory, Every: s.settings.MonitoringInterval})
+		} else if s.settings.Server.LaunchMode != settings.Remote {
+			sources = append(sources, bench.Source{Read: bench.ReadHost(meter.FS{}, s.server.PIDs), Every: s.settings.MonitoringInterval})
 		}
 	}
 	return bench.StartWatch(ctx, sources...)

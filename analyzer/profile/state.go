@@ -13,7 +13,7 @@ import (
 
 // openCheckpoint reads the newest checkpoint, if there is one.
 func (r *runner) openCheckpoint() error {
-	state, file, next, err := r.directory().Latest()
+	state, file, next, err := r.checkpoints().Latest()
 	if err != nil {
 		return err
 	}
@@ -21,27 +21,27 @@ func (r *runner) openCheckpoint() error {
 	if state == nil {
 		r.notice("No checkpoint file found, starting a fresh run.")
 		r.state = newCheckpoint()
-		r.state.Seed = uint64(r.Search.Seed)
+		r.state.Seed = uint64(r.settings.Search.Seed)
 		return nil
 	}
 	r.notice("Loaded checkpoint from file " + file)
 	if r.state.Names == nil {
 		r.state.Names = newVariantNames()
 	}
-	if r.IsSet("seed") || r.state.Seed == 0 {
-		r.state.Seed = uint64(r.Search.Seed)
+	if r.settings.IsSet("seed") || r.state.Seed == 0 {
+		r.state.Seed = uint64(r.settings.Search.Seed)
 	}
 	return nil
 }
 
-func (r *runner) directory() CheckpointDirectory {
-	return CheckpointDirectory(r.CheckpointDirectory)
+func (r *runner) checkpoints() CheckpointDirectory {
+	return CheckpointDirectory(r.settings.CheckpointDirectory)
 }
 
 // save writes the checkpoint of this run.
 func (r *runner) save() error {
-	r.state.Tool = r.Tool
-	_, err := r.directory().Save(r.file, r.state)
+	r.state.Tool = r.deps.Tool
+	_, err := r.checkpoints().Save(r.file, r.state)
 	return err
 }
 
@@ -49,18 +49,18 @@ func (r *runner) save() error {
 // others.
 func (r *runner) identifyGPUs() error {
 	gpus := map[string]GPU{}
-	for _, d := range r.Devices {
+	for _, d := range r.deps.Devices {
 		g := GPU{Name: d.Name}
-		if total := r.GPU.Read(d).MemoryTotal; total.Known {
+		if total := r.deps.GPU.Read(d).MemoryTotal; total.Known {
 			g.Total = total.Value
 		}
 		gpus[d.UUID] = g
 	}
 	resumed := len(r.state.Trials) > 0 || len(r.state.GPUs) > 0
-	remote := r.Server.LaunchMode == settings.Remote // its devices are known after the first reading
+	remote := r.settings.Server.LaunchMode == settings.Remote // its devices are known after the first reading
 	if resumed && !remote && !sameKeys(gpus, r.state.GPUs) {
 		return fmt.Errorf("GPU devices do not match checkpoint - Remove checkpoint file and rerun profile (%s has %v, this machine %v)",
-			r.CheckpointDirectory, slices.Sorted(maps.Keys(r.state.GPUs)), slices.Sorted(maps.Keys(gpus)))
+			r.settings.CheckpointDirectory, slices.Sorted(maps.Keys(r.state.GPUs)), slices.Sorted(maps.Keys(gpus)))
 	}
 	if !remote || !resumed {
 		r.state.GPUs = gpus

@@ -44,14 +44,14 @@ type Model struct {
 // Ensemble reports whether the server runs the model as a sequence of others.
 func (m Model) Ensemble() bool { return m.Config.GetEnsembleScheduling() != nil }
 
-// written returns the configuration of a model as its user wrote it; nil if there is none.
-func (r *runner) written(model string) (*inferencepb.ModelConfig, error) {
-	if r.ModelRepository == "" {
+// writtenConfig returns the configuration of a model as its user wrote it; nil if there is none.
+func (r *runner) writtenConfig(model string) (*inferencepb.ModelConfig, error) {
+	if r.settings.ModelRepository == "" {
 		return nil, nil
 	}
-	c, err := modelconfig.ReadFile(modelconfig.PathIn(filepath.Join(r.ModelRepository, model), r.configName(model)))
+	c, err := modelconfig.ReadFile(modelconfig.PathIn(filepath.Join(r.settings.ModelRepository, model), r.configName(model)))
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(r.ModelRepository, model)); err != nil {
+		if _, err := os.Stat(filepath.Join(r.settings.ModelRepository, model)); err != nil {
 			return nil, fmt.Errorf("model %q: %w", model, err)
 		}
 		return nil, nil
@@ -67,33 +67,33 @@ func (r *runner) written(model string) (*inferencepb.ModelConfig, error) {
 
 // configName returns the model-config-name of the servers of a model.
 func (r *runner) configName(model string) string {
-	flags := r.Global.ServerFlags
-	if i := slices.IndexFunc(r.Models, func(m settings.Model) bool { return m.Name == model }); i >= 0 {
-		flags = r.Models[i].ServerFlags
+	flags := r.settings.Global.ServerFlags
+	if i := slices.IndexFunc(r.settings.Models, func(m settings.Model) bool { return m.Name == model }); i >= 0 {
+		flags = r.settings.Models[i].ServerFlags
 	}
 	name, _ := flags.Get("model-config-name")
 	return name
 }
 
-// configs completes configurations.
-type configs struct {
+// configCompleter completes configurations.
+type configCompleter struct {
 	*runner
 	control Control // nil without a server
 }
 
 // complete returns the complete configuration of a model: the server's, with what its user wrote.
-func (c configs) complete(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
-	written, err := c.written(model)
+func (c configCompleter) complete(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
+	written, err := c.writtenConfig(model)
 	if err != nil {
 		return nil, err
 	}
 	if c.control == nil || written.GetEnsembleScheduling() != nil {
 		if written == nil {
-			return nil, fmt.Errorf("model %q has no %s, and no server can complete it in launch mode %s", model, modelconfig.FileName, c.Server.LaunchMode)
+			return nil, fmt.Errorf("model %q has no %s, and no server can complete it in launch mode %s", model, modelconfig.FileName, c.settings.Server.LaunchMode)
 		}
 		return written, nil
 	}
-	served, err := c.served(ctx, model)
+	served, err := c.servedConfig(ctx, model)
 	switch {
 	case err == nil && written == nil:
 		return served, nil
@@ -106,37 +106,37 @@ func (c configs) complete(ctx context.Context, model string) (*inferencepb.Model
 	return written, nil
 }
 
-// served loads a model and returns its configuration.
-func (c configs) served(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
-	if !c.ReloadModelDisable {
+// servedConfig loads a model and returns its configuration.
+func (c configCompleter) servedConfig(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
+	if !c.settings.ReloadModelDisable {
 		if err := c.control.Load(ctx, model, noOverride); err != nil {
 			return nil, explicitError(err)
 		}
-		c.session.loaded = append(c.session.loaded, model)
+		c.session.loadedModels = append(c.session.loadedModels, model)
 	}
 	return c.control.ModelConfig(ctx, model, "")
 }
 
-// prepare samples the empty server, completes the configurations and returns the subjects.
-func (r *runner) prepare(ctx context.Context) ([]Subject, error) {
+// prepareSubjects samples the empty server, completes the configurations and returns the subjects.
+func (r *runner) prepareSubjects(ctx context.Context) ([]Subject, error) {
 	control, err := r.completionServer(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.report.CPUOnly = r.report.CPUOnly || r.noGPUs()
-	c := configs{r, control}
+	c := configCompleter{r, control}
 	subjects, err := c.subjects(ctx)
-	if !r.session.reusable(r.Global) {
-		r.session.loaded = nil // the server of a user keeps what it has
+	if !r.session.reusable(r.settings.Global) {
+		r.session.loadedModels = nil // the server of a user keeps what it has
 		r.session.retire()
 	}
 	return subjects, err
 }
 
-func (c configs) subjects(ctx context.Context) ([]Subject, error) {
+func (c configCompleter) subjects(ctx context.Context) ([]Subject, error) {
 	var models []Model
-	for _, m := range c.Models {
-		model, err := c.model(ctx, m)
+	for _, m := range c.settings.Models {
+		model, err := c.completeModel(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (c configs) subjects(ctx context.Context) ([]Subject, error) {
 	for i, m := range models {
 		sets[i] = []Model{m}
 	}
-	if c.Search.ConcurrentModels && len(models) > 1 {
+	if c.settings.Search.ConcurrentModels && len(models) > 1 {
 		sets = [][]Model{models}
 	}
 	subjects := make([]Subject, len(sets))
@@ -155,14 +155,14 @@ func (c configs) subjects(ctx context.Context) ([]Subject, error) {
 		if err != nil {
 			return nil, err
 		}
-		subjects[i] = Subject{Models: set, Seed: c.state.Seed, Devices: max(1, len(c.Devices)), Mode: mode}
+		subjects[i] = Subject{Models: set, Seed: c.state.Seed, Devices: max(1, len(c.deps.Devices)), Mode: mode}
 	}
 	return subjects, nil
 }
 
 // searchMode returns the search mode for models that are profiled at the same time, of which not
 // every mode is for ensembles.
-func (c configs) searchMode(models []Model) (string, error) {
+func (c configCompleter) searchMode(models []Model) (string, error) {
 	given, facts := make([]settings.Model, len(models)), map[string]settings.Facts{}
 	for i, m := range models {
 		given[i] = m.Model
@@ -173,15 +173,15 @@ func (c configs) searchMode(models []Model) (string, error) {
 		}
 		facts[m.Name] = f
 	}
-	mode, notices, err := c.SearchMode(given, facts)
+	mode, notices, err := c.settings.SearchMode(given, facts)
 	for _, text := range notices {
 		c.warn(text)
 	}
 	return mode, err
 }
 
-// model completes a profiled model and the models that it calls.
-func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
+// completeModel completes a profiled model and the models that it calls.
+func (c configCompleter) completeModel(ctx context.Context, m settings.Model) (Model, error) {
 	m.CPUOnly = m.CPUOnly || c.noGPUs()
 	config, err := c.complete(ctx, m.Name)
 	if err != nil {
@@ -189,8 +189,8 @@ func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
 	}
 	out := Model{Model: m, Config: config}
 	if !out.Ensemble() {
-		for _, b := range c.BLSComposing {
-			composing, err := c.composing(ctx, b)
+		for _, b := range c.settings.BLSComposing {
+			composing, err := c.completeComposing(ctx, b)
 			if err != nil {
 				return Model{}, err
 			}
@@ -200,12 +200,12 @@ func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
 	}
 	for _, name := range stepModels(config) {
 		given := settings.Model{Name: name}
-		for _, e := range c.EnsembleComposing {
+		for _, e := range c.settings.EnsembleComposing {
 			if e.Name == name {
 				given = e
 			}
 		}
-		composing, err := c.composing(ctx, given)
+		composing, err := c.completeComposing(ctx, given)
 		if err != nil {
 			return Model{}, err
 		}
@@ -214,18 +214,18 @@ func (c configs) model(ctx context.Context, m settings.Model) (Model, error) {
 	return out, nil
 }
 
-func (c configs) composing(ctx context.Context, m settings.Model) (Model, error) {
-	m.CPUOnly = m.CPUOnly || slices.Contains(c.CPUOnlyComposing, m.Name) || c.noGPUs()
+func (c configCompleter) completeComposing(ctx context.Context, m settings.Model) (Model, error) {
+	m.CPUOnly = m.CPUOnly || slices.Contains(c.settings.CPUOnlyComposing, m.Name) || c.noGPUs()
 	config, err := c.complete(ctx, m.Name)
 	return Model{Model: m, Config: config}, err
 }
 
 // noGPUs reports whether the servers have no devices, so that all models are on the CPU.
 func (r *runner) noGPUs() bool {
-	if r.Server.LaunchMode == settings.Remote { // its metrics say which it has
-		return len(r.state.GPUs) == 0 && !r.DCGMDisable
+	if r.settings.Server.LaunchMode == settings.Remote { // its metrics say which it has
+		return len(r.state.GPUs) == 0 && !r.settings.DCGMDisable
 	}
-	return len(r.Devices) == 0
+	return len(r.deps.Devices) == 0
 }
 
 // stepModels returns the models of an ensemble's steps, each once.
@@ -239,8 +239,8 @@ func stepModels(config *inferencepb.ModelConfig) []string {
 	return names
 }
 
-// find returns the model that a proposal is about.
-func find(models []Model, name string) (Model, error) {
+// findModel returns the model that a proposal is about.
+func findModel(models []Model, name string) (Model, error) {
 	for _, m := range models {
 		if m.Name == name {
 			return m, nil
@@ -253,13 +253,13 @@ func find(models []Model, name string) (Model, error) {
 func (r *runner) variants(s Subject, p trial.Proposal) (trial.Config, error) {
 	var c trial.Config
 	for _, proposed := range p.Members {
-		m, err := find(s.Models, proposed.Model)
+		m, err := findModel(s.Models, proposed.Model)
 		if err != nil {
 			return c, err
 		}
 		member := trial.Member{Load: proposed.Load}
 		for _, pc := range proposed.Composing {
-			cm, err := find(m.Composing, pc.Model)
+			cm, err := findModel(m.Composing, pc.Model)
 			if err != nil {
 				return c, err
 			}

@@ -19,41 +19,41 @@ type illegalError struct{ text string }
 
 func (e *illegalError) Error() string { return "Skipping illegal run configuration: " + e.text }
 
-// trial runs a proposal, or finds its result in the checkpoint. The error ends the profile.
-func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.Result, error) {
+// runTrial runs a proposal, or finds its result in the checkpoint. The error ends the profile.
+func (r *runner) runTrial(ctx context.Context, s Subject, p trial.Proposal) (trial.Result, error) {
 	result := trial.Result{Proposal: p}
 	config, err := r.variants(s, p)
 	if err != nil {
-		return failed(result, err), err
+		return withFailure(result, err), err
 	}
 	result.Config = config
 	r.report.countLoad(config)
 	if err := legal(config); err != nil {
 		r.notice(err.Error())
-		result = failed(result, err)
-		r.Observe(Measured{Result: result})
+		result = withFailure(result, err)
+		r.deps.Observe(Measured{Result: result})
 		return result, nil
 	}
 	if err := r.writeVariants(config); err != nil {
-		return failed(result, err), err
+		return withFailure(result, err), err
 	}
-	options, err := r.loadOptions(s, p, config)
+	options, err := r.generatorOptions(s, p, config)
 	if err != nil {
-		return failed(result, err), err
+		return withFailure(result, err), err
 	}
-	key := r.key(config, options)
+	key := r.trialKey(config, options)
 	if n := r.state.Forget(config); n > 0 {
-		r.notice(fmt.Sprintf("The configuration of %s has changed; measurements of the checkpoint that are not used: %d", VariantsName(config), n))
+		r.notice(fmt.Sprintf("The configuration of %s has changed; measurements of the checkpoint that are not used: %d", CheckpointName(config), n))
 	}
 	if known, ok := r.state.Find(key); ok {
 		r.notice("Existing measurement found for run config. Skipping profile")
 		result.Measurement = known.Result.Measurement
 		r.successes++
-		r.Observe(Measured{Result: result, Reused: true})
+		r.deps.Observe(Measured{Result: result, Reused: true})
 		return result, nil
 	}
-	r.Observe(Measuring{config})
-	result = r.measure(ctx, result, options)
+	r.deps.Observe(Measuring{config})
+	result = r.measureTrial(ctx, result, options)
 	if ctx.Err() != nil {
 		return result, nil
 	}
@@ -65,7 +65,7 @@ func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.
 	if result.Failure != nil {
 		r.lastFailure = result.Failure.Err
 	}
-	r.Observe(Measured{Result: result})
+	r.deps.Observe(Measured{Result: result})
 	if err := r.save(); err != nil {
 		return result, err
 	}
@@ -75,7 +75,7 @@ func (r *runner) trial(ctx context.Context, s Subject, p trial.Proposal) (trial.
 	return result, nil
 }
 
-func failed(r trial.Result, err error) trial.Result {
+func withFailure(r trial.Result, err error) trial.Result {
 	r.Failure = &trial.Failure{Class: classify(r.Config, err), Err: err}
 	return r
 }
@@ -112,9 +112,9 @@ func (r *runner) writeVariants(c trial.Config) error {
 	return nil
 }
 
-// key identifies a trial over several runs: in Model Analyzer's form, and with the server's flags, its
+// trialKey identifies a trial over several runs: in Model Analyzer's form, and with the server's flags, its
 // environment and the arguments of its container, which change what is measured, where there are any.
-func (r *runner) key(c trial.Config, options []bench.LoadOptions) string {
+func (r *runner) trialKey(c trial.Config, options []bench.LoadOptions) string {
 	var b strings.Builder
 	for i, m := range c.Members {
 		b.WriteString(m.Name + " " + options[i].Representation())
@@ -125,7 +125,7 @@ func (r *runner) key(c trial.Config, options []bench.LoadOptions) string {
 			}
 			b.WriteString(" " + strings.Join(names, ","))
 		}
-		o, err := r.options(m.Model)
+		o, err := r.modelSettings(m.Model)
 		if err != nil {
 			continue
 		}
@@ -136,7 +136,7 @@ func (r *runner) key(c trial.Config, options []bench.LoadOptions) string {
 			fmt.Fprintf(&b, " environment:%s=%s", name, o.ServerEnvironment[name])
 		}
 		for _, name := range slices.Sorted(maps.Keys(o.DockerArgs)) {
-			if r.Server.LaunchMode == settings.Docker {
+			if r.settings.Server.LaunchMode == settings.Docker {
 				fmt.Fprintf(&b, " container:%s=%v", name, o.DockerArgs[name])
 			}
 		}
@@ -144,20 +144,20 @@ func (r *runner) key(c trial.Config, options []bench.LoadOptions) string {
 	return b.String()
 }
 
-// measure provides the server, puts load on it and collects the metrics.
-func (r *runner) measure(ctx context.Context, result trial.Result, options []bench.LoadOptions) trial.Result {
+// measureTrial provides the server, puts load on it and collects the metrics.
+func (r *runner) measureTrial(ctx context.Context, result trial.Result, options []bench.LoadOptions) trial.Result {
 	s, c := r.session, result.Config
-	if err := s.provide(ctx, VariantsName(c), c); err != nil {
+	if err := s.provide(ctx, CheckpointName(c), c); err != nil {
 		s.failed = true
-		return failed(result, err)
+		return withFailure(result, err)
 	}
 	begin := time.Now()
 	w := s.watch(ctx)
 	running, end := s.whileRunning(ctx)
 	supervisor := bench.Supervisor{
-		Generator: r.Generator, Attempts: r.Client.MaxAutoAdjusts, Timeout: r.Client.Timeout, Failed: r.logFailure,
+		Generator: r.deps.Generator, Attempts: r.settings.Client.MaxAutoAdjusts, Timeout: r.settings.Client.Timeout, Failed: r.logFailure,
 	}
-	figures, err := supervisor.Measure(running, s.address(c, options))
+	figures, err := supervisor.Measure(running, s.withAddresses(c, options))
 	end()
 	s.spent.Measuring += time.Since(begin)
 	reading, errs := w.Stop()
@@ -166,7 +166,7 @@ func (r *runner) measure(ctx context.Context, result trial.Result, options []ben
 	}
 	if err != nil {
 		s.failed = true
-		return failed(result, s.ended(err))
+		return withFailure(result, s.endCause(err))
 	}
 	s.learnGPUs(reading)
 	result.Measurement = r.combine(c, figures, reading)
@@ -208,7 +208,7 @@ func (r *runner) combine(c trial.Config, figures []bench.Figures, reading bench.
 			m.Confidence = f.Confidence
 		}
 	}
-	if c.CPUOnly() && !r.AlwaysReportGPUMetrics {
+	if c.CPUOnly() && !r.settings.AlwaysReportGPUMetrics {
 		m.GPUs = nil
 	}
 	return m
@@ -228,18 +228,18 @@ func (s *session) learnGPUs(reading bench.Reading) {
 	}
 }
 
-// loadError reports a variant that the server did not load.
-type loadError struct {
+// modelLoadError reports a variant that the server did not load.
+type modelLoadError struct {
 	variant string
 	err     error
 }
 
-func (e *loadError) Error() string { return fmt.Sprintf("load %s: %v", e.variant, e.err) }
-func (e *loadError) Unwrap() error { return e.err }
+func (e *modelLoadError) Error() string { return fmt.Sprintf("load %s: %v", e.variant, e.err) }
+func (e *modelLoadError) Unwrap() error { return e.err }
 
 // classify returns the class of a failure of a trial.
 func classify(c trial.Config, err error) trial.Class {
-	var loading *loadError
+	var loading *modelLoadError
 	e := trial.Evidence{Text: err.Error(), Loaded: !errors.As(err, &loading), GPU: len(c.Members) > 0 && !c.CPUOnly()}
 	if strings.Contains(e.Text, "signal: killed") || strings.Contains(e.Text, "exit status 137") {
 		e.Kills = 1 // by the kernel, for lack of memory

@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"triton/analyzer/trial"
 	"triton/pkg/inferencepb"
+	"triton/pkg/ui"
 )
 
 // instanceGroup is the number of a model's instances of one kind.
@@ -62,17 +62,9 @@ func (o *outcome) InstanceCell(v trial.Variant) string {
 func (o *outcome) InstancePhrase(v trial.Variant) string {
 	var all []string
 	for _, g := range o.Instances(v) {
-		all = append(all, counted(g.Count, g.Kind+" instance"))
+		all = append(all, ui.Plural(g.Count, g.Kind+" instance"))
 	}
 	return strings.Join(all, " and ")
-}
-
-// counted returns a number with its noun, in the plural unless it is 1.
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }
 
 // batchingOf returns "Enabled" or "Disabled": whether the variant has a dynamic batcher.

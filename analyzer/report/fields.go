@@ -238,7 +238,7 @@ func metricCell(r trial.Result, tag trial.Metric) string {
 	for i, v := range values {
 		all[i] = oneDigit(v)
 	}
-	return fmt.Sprintf(`"%s, [%s]"`, oneDigit(spec.Models.Combine(values)), strings.Join(all, ","))
+	return fmt.Sprintf(`"%s, [%s]"`, oneDigit(spec.Fold.Combine(values)), strings.Join(all, ","))
 }
 
 func deviceValue(values trial.Values, tag trial.Metric) string {

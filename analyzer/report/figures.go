@@ -28,10 +28,6 @@ func figuresOf(named []namedChart) page.Charts {
 // summaryCharts draws the plots of a summary: the best variants of a model and its default configuration.
 // Count is the number of best variants that captions tell.
 func summaryCharts(o *outcome, m *modelOutcome, best []variantOutcome, count int, plots []settings.Plot) []namedChart {
-	var goals []trial.Goal
-	for _, member := range m.Members {
-		goals = append(goals, member.Goal)
-	}
 	gpu := o.GPU(best)
 	var all []namedChart
 	for _, p := range plots {
@@ -41,7 +37,7 @@ func summaryCharts(o *outcome, m *modelOutcome, best []variantOutcome, count int
 		if !gpu && onGPU(p) || slices.ContainsFunc(all, func(n namedChart) bool { return n.Name == p.Name }) {
 			continue
 		}
-		if l := linesChart(p, best, goals...); l != nil {
+		if l := linesChart(p, best, m.Goals()...); l != nil {
 			all = append(all, namedChart{p.Name, page.Figure{Chart: l, Caption: fmt.Sprintf("%s curves for %d best configurations.", p.Title, count)}})
 		}
 	}

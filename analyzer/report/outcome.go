@@ -41,11 +41,7 @@ type variantOutcome struct {
 func newOutcome(r *profile.Report, alwaysGPU bool) *outcome {
 	o := &outcome{Report: r, AlwaysGPU: alwaysGPU}
 	for _, m := range r.Models {
-		goals := make([]trial.Goal, len(m.Members))
-		for i := range m.Members {
-			goals[i] = m.Members[i].Goal
-		}
-		o.Models = append(o.Models, arrange(m, trial.NewScorer(goals...)))
+		o.Models = append(o.Models, arrange(m, trial.NewScorer(m.Goals()...)))
 	}
 	return o
 }

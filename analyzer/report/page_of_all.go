@@ -19,7 +19,7 @@ func Write(w io.Writer, r *profile.Report, p ProfileOptions, form string) error 
 	case "csv":
 		return inferenceTable(o, p.Output.InferenceFields).WriteCSV(w)
 	}
-	whole := summaries(o, p)
+	whole := pageOfAll(o, p)
 	switch form {
 	case "text":
 		return whole.WriteText(w)
@@ -31,12 +31,11 @@ func Write(w io.Writer, r *profile.Report, p ProfileOptions, form string) error 
 	return fmt.Errorf("a profile has no form %q", form)
 }
 
-// summaries joins the summaries of all models in one page.
-func summaries(o *outcome, p ProfileOptions) *page.Page {
-	p.Output.Plots = plotsOf(p)
+// pageOfAll joins the summaries of all models in one page.
+func pageOfAll(o *outcome, p ProfileOptions) *page.Page {
 	var pages []*page.Page
 	for i := range o.Models {
-		s := newSummary(o, &o.Models[i], summaryOptions{Mode: p.Mode, Configs: p.Output.ConfigsPerModel, Plots: p.Output.Plots, ObjectivesSet: p.ObjectivesSet})
+		s := newSummary(o, &o.Models[i], p.summary(p.Output.ConfigsPerModel))
 		if s.Page != nil {
 			pages = append(pages, s.Page)
 		}

@@ -176,7 +176,7 @@ func TestRecordedSummary(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			o := newOutcome(r.report(t), false)
-			s := newSummary(o, &o.Models[0], summaryOptions{Mode: settings.Online, Configs: 3, Plots: settings.SummaryPlots(settings.Online)})
+			s := newSummary(o, &o.Models[0], summaryOptions{Mode: settings.Online, Top: 3, Plots: settings.SummaryPlots(settings.Online)})
 			wantTexts, wantRows := r.facts(t, "summary.txt")
 			gotTexts := texts(s.Page)
 			if r.name == "models" {

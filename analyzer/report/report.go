@@ -64,7 +64,6 @@ func WriteProfile(r *profile.Report, p ProfileOptions) error {
 }
 
 func (w writer) summaries(o *outcome, p ProfileOptions) error {
-	p.Output.Plots = plotsOf(p)
 	for i := range o.Models {
 		if err := w.summary(o, &o.Models[i], p, p.Output.ConfigsPerModel); err != nil {
 			return err
@@ -77,12 +76,13 @@ func (w writer) summaries(o *outcome, p ProfileOptions) error {
 	return w.summary(o, &across, p, p.Output.TopConfigs)
 }
 
-// plotsOf returns the plots of summaries.
-func plotsOf(p ProfileOptions) []settings.Plot {
-	if len(p.Output.Plots) == 0 {
-		return settings.SummaryPlots(p.Mode)
+// summary returns the options of a summary of the best variants.
+func (p ProfileOptions) summary(top int) summaryOptions {
+	plots := p.Output.Plots
+	if len(plots) == 0 {
+		plots = settings.SummaryPlots(p.Mode)
 	}
-	return p.Output.Plots
+	return summaryOptions{Mode: p.Mode, Top: top, Plots: plots, ObjectivesSet: p.ObjectivesSet}
 }
 
 // details writes the detailed reports of the best variants, or says how to get them.
@@ -189,8 +189,8 @@ func (w writer) tables(o *outcome, out settings.Output) error {
 	return nil
 }
 
-func (w writer) summary(o *outcome, m *modelOutcome, p ProfileOptions, configs int) error {
-	s := newSummary(o, m, summaryOptions{Mode: p.Mode, Configs: configs, Plots: p.Output.Plots, ObjectivesSet: p.ObjectivesSet})
+func (w writer) summary(o *outcome, m *modelOutcome, p ProfileOptions, top int) error {
+	s := newSummary(o, m, p.summary(top))
 	for _, warning := range s.Warnings {
 		w.Log(warning, true)
 	}

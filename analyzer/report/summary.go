@@ -11,22 +11,22 @@ import (
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
+	"triton/pkg/ui"
 )
 
 // summaryOptions configure a summary.
 type summaryOptions struct {
-	Mode    string // settings.Online or settings.Offline
-	Configs int    // number of best variants
-	Plots   []settings.Plot
+	Mode  string // settings.Online or settings.Offline
+	Top   int    // number of best variants
+	Plots []settings.Plot
 	// ObjectivesSet: the user has set what to optimize.
 	ObjectivesSet bool
 }
 
 // summary is a summary report with the files of its plots.
 type summary struct {
-	Page     *page.Page
+	Page     *page.Page // nil without measurements and failed trials
 	Plots    []namedChart
-	Best     []variantOutcome // with the default configuration
 	Warnings []string
 }
 
@@ -39,8 +39,7 @@ type summaryBuilder struct {
 	gpu  bool
 }
 
-// newSummary returns the summary of a model that has measurements or failed trials, else nil with a
-// warning.
+// newSummary returns the summary of a model.
 func newSummary(o *outcome, m *modelOutcome, opts summaryOptions) *summary {
 	s := &summary{}
 	title := map[bool]string{true: "Offline", false: "Online"}[opts.Mode == settings.Offline] + " Result Summary"
@@ -54,13 +53,14 @@ func newSummary(o *outcome, m *modelOutcome, opts summaryOptions) *summary {
 		s.Page.Blocks = append([]page.Block{page.Paragraph(page.Plain("No trial has a measurement."))}, searchBlocks(o, m)...)
 		return s
 	}
-	s.Best, s.Warnings = m.Top(opts.Configs)
+	var best []variantOutcome // with the default configuration
+	best, s.Warnings = m.Top(opts.Top)
 	if m.Name == acrossName { // there is no single default configuration
-		s.Best = s.Best[:min(len(s.Best), opts.Configs)]
+		best = best[:min(len(best), opts.Top)]
 	}
-	b := summaryBuilder{o, m, opts, s.Best, o.GPU(s.Best)}
-	count := min(opts.Configs, len(m.Variants))
-	s.Plots = summaryCharts(o, m, s.Best, count, opts.Plots)
+	b := summaryBuilder{o, m, opts, best, o.GPU(best)}
+	count := min(opts.Top, len(m.Variants))
+	s.Plots = summaryCharts(o, m, best, count, opts.Plots)
 	s.Page.Blocks = append(s.Page.Blocks, b.facts()...)
 	s.Page.Blocks = append(s.Page.Blocks, b.verdict()...)
 	if len(s.Plots) > 0 {
@@ -99,7 +99,7 @@ func (b summaryBuilder) facts() []page.Block {
 // verdict says which variant is the best and by how much, and what it is.
 func (b summaryBuilder) verdict() []page.Block {
 	best := b.best[0]
-	pieces := []string{fmt.Sprintf("In %s across %s, ", counted(b.m.Measurements(), "measurement"), counted(len(b.m.Variants), "configuration"))}
+	pieces := []string{fmt.Sprintf("In %s across %s, ", ui.Plural(b.m.Measurements(), "measurement"), ui.Plural(len(b.m.Variants), "configuration"))}
 	if members := best.Best.Config.Members; len(members) > 1 {
 		pieces[0] += "the combination of "
 		for i, m := range members {

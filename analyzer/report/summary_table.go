@@ -7,6 +7,7 @@ import (
 
 	"triton/analyzer/report/page"
 	"triton/analyzer/trial"
+	"triton/pkg/ui"
 )
 
 // table compares the best variants by their best measurements.
@@ -108,7 +109,7 @@ func searchBlocks(o *outcome, m *modelOutcome) []page.Block {
 		return all
 	}
 	t := page.Table{
-		Caption: counted(len(m.Failed), "trial") + " without a measurement:",
+		Caption: ui.Plural(len(m.Failed), "trial") + " without a measurement:",
 		Columns: []page.Column{{Title: "Model Config Name"}, {Title: "Load"}, {Title: "Kind"}, {Title: "Reason"}},
 	}
 	for _, r := range m.Failed {

@@ -36,7 +36,7 @@ func valueOf(r trial.Result, tag trial.Metric) (float64, bool) {
 	if len(values) == 0 && spec.GPU {
 		return trial.MetricOf(r.Measurement, 0, tag)
 	}
-	return spec.Models.Combine(values), len(values) > 0
+	return spec.Fold.Combine(values), len(values) > 0
 }
 
 // valuesOf returns a metric of each member that has it.

@@ -50,7 +50,7 @@ func (w *walker) model(i int, defaults bool) (all []*trial.Measurement, ok bool)
 				break
 			}
 			if w.earlyExit(i) && k < len(walk)-1 && !rising(peaks) {
-				w.Say("No longer increasing max_batch_size because throughput has plateaued")
+				w.Noticef("No longer increasing max_batch_size because throughput has plateaued")
 				break
 			}
 		}
@@ -109,13 +109,13 @@ func (w *walker) loads(i int, patch trial.Patch, defaults bool) (all []*trial.Me
 			}
 			values = append(values, best)
 			if early && k < len(walk)-1 && !gains(values) {
-				w.Say("No longer increasing %s as throughput has plateaued", w.loadName())
+				w.Noticef("No longer increasing %s as throughput has plateaued", w.loadName())
 				break
 			}
 		}
 		sizes = append(sizes, w.Best(values))
 		if early && n < len(walks)-1 && !gains(sizes) {
-			w.Say("No longer increasing client batch size as throughput has plateaued")
+			w.Noticef("No longer increasing client batch size as throughput has plateaued")
 			break
 		}
 	}
@@ -136,10 +136,10 @@ func gains(list []*trial.Measurement) bool {
 		return true
 	}
 	list = list[len(list)-minTries:]
-	first := throughputOf(list[0])
+	first := list[0].Throughput()
 	best := first
 	for _, m := range list {
-		best = max(best, throughputOf(m))
+		best = max(best, m.Throughput())
 	}
 	return best-first > minGain*first
 }
@@ -162,7 +162,7 @@ func rising(peaks []float64) bool {
 func peakOf(list []*trial.Measurement) (peak float64, measured bool) {
 	for _, m := range list {
 		if m != nil {
-			peak, measured = max(peak, throughputOf(m)), true
+			peak, measured = max(peak, m.Throughput()), true
 		}
 	}
 	return peak, measured

@@ -60,9 +60,9 @@ func TestChoiceErrors(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Options{
 		"a search needs a comparison of measurements": {Space: defaults(batching("m"))},
-		`search mode "fast" is not one of`:            {Mode: "fast", Space: defaults(batching("m")), Judge: Judge{Compare: byThroughput}},
-		"no model to search":                          {Judge: Judge{Compare: byThroughput}},
-		"not compatible with Quick search mode": {Mode: Quick, Judge: Judge{Compare: byThroughput}, Space: defaults(Model{
+		`search mode "fast" is not one of`:            {Mode: "fast", Space: defaults(batching("m")), Judge: Judge{Score: byThroughput}},
+		"no model to search":                          {Judge: Judge{Score: byThroughput}},
+		"not compatible with Quick search mode": {Mode: Quick, Judge: Judge{Score: byThroughput}, Space: defaults(Model{
 			Name: "e", Ensemble: true, Composing: []Model{{Name: "c", Patches: combinations([]int{1}, []int{1, 5})}},
 		})},
 	} {

@@ -89,7 +89,7 @@ func (c *climb) run() string {
 // although a home before it met them.
 func (c *climb) stepBack(home coordinate) bool {
 	m := c.data[home.key()]
-	return m == nil || c.homePassed && !c.Pass(m)
+	return m == nil || c.homePassed && !c.Passes(m)
 }
 
 // measure stores the measurement of a proposal at a coordinate.
@@ -99,7 +99,7 @@ func (c *climb) measure(p trial.Proposal, at, home coordinate) (ok bool) {
 		return false
 	}
 	c.data[at.key()] = m
-	if m != nil && slices.Equal(at, home) && c.Pass(m) {
+	if m != nil && slices.Equal(at, home) && c.Passes(m) {
 		c.homePassed = true
 	}
 	if c.Better(m, c.bestResult) {
@@ -118,7 +118,7 @@ func (c *climb) noteLimits() {
 		Range
 	}{{"max_batch_size", c.Space.ModelBatch}, {"the instance count", c.Space.Instances}, {"the load", c.Space.Values()}} {
 		if r.Soft {
-			c.Say("Quick search: the default limits of %s are %d to %d", r.name, r.Min, r.Max)
+			c.Noticef("Quick search: the default limits of %s are %d to %d", r.name, r.Min, r.Max)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func climbOver(t *testing.T, s Space, judge Judge, surface func(k, b int) *trial
 func TestClimb(t *testing.T) {
 	t.Parallel()
 	m := Model{Name: "m", MaxBatch: 4, Instances: 1}
-	judge := Judge{Compare: byThroughput}
+	judge := Judge{Score: byThroughput}
 	flat := func(_, _ int) *trial.Measurement { return measured(100, 1) }
 
 	// The default, the home, then the three neighbors that cover the most values.
@@ -177,9 +177,9 @@ func TestClimb(t *testing.T) {
 	require.Less(t, len(shapes), 30)
 	best := 0.0
 	for _, s := range shapes {
-		best = max(best, throughputOf(hill(s[0], s[1])))
+		best = max(best, hill(s[0], s[1]).Throughput())
 	}
-	require.Greater(t, best, 0.85*throughputOf(hill(4, 32)))
+	require.Greater(t, best, 0.85*hill(4, 32).Throughput())
 
 	// Everything fails: the climb has nowhere to step back to.
 	shapes, reason = climbOver(t, quickDefaults(m), judge, func(_, _ int) *trial.Measurement { return nil })

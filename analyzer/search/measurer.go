@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,8 +9,8 @@ import (
 
 // Judge decides between measurements.
 type Judge struct {
-	// Compare returns a positive number if a is better than b: the relative gain.
-	Compare func(a, b *trial.Measurement) float64
+	// Score is that of trial.Scorer: positive if a is better than b, the difference relative to the mean.
+	Score func(a, b *trial.Measurement) float64
 	// Passes reports whether a measurement meets all constraints; nil: there are none.
 	Passes func(*trial.Measurement) bool
 	// Violation returns by how much a measurement misses its constraints: 0 if it passes.
@@ -77,8 +76,8 @@ func (t *measurer) Open(p trial.Proposal) bool {
 // Results returns the results of the search so far, in their order.
 func (t *measurer) Results() []*trial.Result { return t.results }
 
-// Say passes on a log line.
-func (t *measurer) Say(format string, args ...any) {
+// Noticef passes on a log line.
+func (t *measurer) Noticef(format string, args ...any) {
 	if t.Notice != nil {
 		t.Notice(fmt.Sprintf(format, args...))
 	}
@@ -92,48 +91,40 @@ func (t *measurer) loadName() string {
 	return "concurrency"
 }
 
-// Pass reports whether a measurement meets all constraints.
-func (t *measurer) Pass(m *trial.Measurement) bool {
-	return m != nil && (t.Passes == nil || t.Passes(m))
+// Passes reports whether a measurement meets all constraints.
+func (t *measurer) Passes(m *trial.Measurement) bool {
+	return m != nil && (t.Judge.Passes == nil || t.Judge.Passes(m))
 }
 
-// Misses returns by how much a measurement misses its constraints.
-func (t *measurer) Misses(m *trial.Measurement) float64 {
-	if t.Violation == nil {
+// Violation returns by how much a measurement misses its constraints.
+func (t *measurer) Violation(m *trial.Measurement) float64 {
+	if t.Judge.Violation == nil {
 		return 0
 	}
-	return t.Violation(m)
+	return t.Judge.Violation(m)
 }
 
 // Better reports whether a is a better choice than b, which may be nil: a measurement that meets
 // the constraints is better than one that does not, then the smaller violation counts, then the
-// objectives.
+// objectives. It steers a search. Which configuration is recommended is decided by trial.Scorer.Rank,
+// for which all that do not pass are alike but for the objectives.
 func (t *measurer) Better(a, b *trial.Measurement) bool {
 	switch {
 	case a == nil || b == nil:
 		return a != nil
-	case t.Pass(a) != t.Pass(b):
-		return t.Pass(a)
-	case t.Pass(a):
-		return t.Compare(a, b) > 0
+	case t.Passes(a) != t.Passes(b):
+		return t.Passes(a)
+	case t.Passes(a):
+		return t.Score(a, b) > 0
 	}
-	return t.Misses(a) < t.Misses(b)
-}
-
-// throughputOf returns the throughput of all models of a measurement.
-func throughputOf(m *trial.Measurement) float64 {
-	var sum float64
-	for _, v := range m.Members {
-		sum += v[trial.Throughput]
-	}
-	return sum
+	return t.Violation(a) < t.Violation(b)
 }
 
 // Best returns the best measurement by the objectives alone, nil if there is none.
 func (t *measurer) Best(list []*trial.Measurement) *trial.Measurement {
 	var best *trial.Measurement
 	for _, m := range list {
-		if m != nil && (best == nil || t.Compare(m, best) > 0) {
+		if m != nil && (best == nil || t.Score(m, best) > 0) {
 			best = m
 		}
 	}
@@ -163,11 +154,9 @@ func (t *measurer) Top(n int) []trial.Proposal {
 	for i, key := range order {
 		list[i] = best[key]
 	}
-	slices.SortStableFunc(list, func(a, b *trial.Result) int {
-		return cmp.Compare(rank(t, b.Measurement, a.Measurement), rank(t, a.Measurement, b.Measurement))
-	})
-	if len(list) > 0 && t.Pass(list[0].Measurement) {
-		list = slices.DeleteFunc(list, func(r *trial.Result) bool { return !t.Pass(r.Measurement) })
+	slices.SortStableFunc(list, func(a, b *trial.Result) int { return t.order(a.Measurement, b.Measurement) })
+	if len(list) > 0 && t.Passes(list[0].Measurement) {
+		list = slices.DeleteFunc(list, func(r *trial.Result) bool { return !t.Passes(r.Measurement) })
 	}
 	var top []trial.Proposal
 	for _, r := range list[:min(n, len(list))] {
@@ -182,8 +171,12 @@ func (t *measurer) Top(n int) []trial.Proposal {
 	return top
 }
 
-func rank(t *measurer, a, b *trial.Measurement) int {
-	if t.Better(a, b) {
+// order puts the better measurement first.
+func (t *measurer) order(a, b *trial.Measurement) int {
+	switch {
+	case t.Better(a, b):
+		return -1
+	case t.Better(b, a):
 		return 1
 	}
 	return 0

@@ -9,7 +9,7 @@ import (
 )
 
 var judge = Judge{
-	Compare:   func(a, b *trial.Measurement) float64 { return throughputOf(a) - throughputOf(b) },
+	Score:     func(a, b *trial.Measurement) float64 { return a.Throughput() - b.Throughput() },
 	Passes:    func(m *trial.Measurement) bool { return m.Members[0][trial.LatencyP99] <= 10 },
 	Violation: func(m *trial.Measurement) float64 { return max(0, m.Members[0][trial.LatencyP99]-10) },
 }

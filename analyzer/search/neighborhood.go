@@ -148,8 +148,8 @@ func (n *neighborhood) slow() bool {
 	if home == nil {
 		return false
 	}
-	passes := n.Pass(home)
-	return slices.ContainsFunc(n.neighbors(), func(c coordinate) bool { return n.Pass(n.data[c.key()]) != passes })
+	passes := n.Passes(home)
+	return slices.ContainsFunc(n.neighbors(), func(c coordinate) bool { return n.Passes(n.data[c.key()]) != passes })
 }
 
 // enough reports whether the home may move.
@@ -245,7 +245,7 @@ func (n *neighborhood) bestPassing() coordinate {
 	best := n.home
 	var top *trial.Measurement
 	for _, c := range append(n.neighbors(), n.home) {
-		if m := n.data[c.key()]; n.Pass(m) && (top == nil || n.Compare(m, top) >= 0) {
+		if m := n.data[c.key()]; n.Passes(m) && (top == nil || n.Score(m, top) >= 0) {
 			best, top = c, m
 		}
 	}
@@ -297,10 +297,10 @@ func (n *neighborhood) weight(home, neighbor *trial.Measurement) float64 {
 	switch {
 	case home == nil:
 		return 0
-	case n.Pass(home):
-		return n.Compare(neighbor, home)
-	case n.Pass(neighbor):
+	case n.Passes(home):
+		return n.Score(neighbor, home)
+	case n.Passes(neighbor):
 		return 0
 	}
-	return n.Misses(home) - n.Misses(neighbor)
+	return n.Violation(home) - n.Violation(neighbor)
 }

@@ -29,7 +29,7 @@ func within(a float64, b float64) Judge {
 		return max(0, (a-v[trial.Throughput])/a) + max(0, (v[trial.LatencyP99]-b)/b)
 	}
 	return Judge{
-		Compare:   byThroughput,
+		Score:     byThroughput,
 		Violation: violation,
 		Passes:    func(m *trial.Measurement) bool { return violation(m) == 0 },
 	}
@@ -112,14 +112,14 @@ func TestNewHome(t *testing.T) {
 		"sevenfold in both":          {7, 7, coordinate{3, 3}},
 		"no change":                  {1, 1, coordinate{0, 0}},
 	} {
-		c := climbOf(2, 2, Judge{Compare: byThroughput})
+		c := climbOf(2, 2, Judge{Score: byThroughput})
 		c.data[coordinate{0, 0}.key()] = measured(1, 5)
 		c.data[coordinate{1, 0}.key()] = measured(tc.x, 5)
 		c.data[coordinate{0, 1}.key()] = measured(tc.y, 5)
 		require.Equal(t, tc.want, c.around(coordinate{0, 0}, false).newHome(), name)
 	}
 
-	c := climbOf(2, 8, Judge{Compare: byThroughput})
+	c := climbOf(2, 8, Judge{Score: byThroughput})
 	c.dims = []dimension{{first: 2, last: 7}, {first: 2, last: 7}}
 	c.data[coordinate{3, 6}.key()] = measured(1, 5)
 	c.data[coordinate{2, 7}.key()] = measured(7, 5)
@@ -128,7 +128,7 @@ func TestNewHome(t *testing.T) {
 
 func TestPickOrder(t *testing.T) {
 	t.Parallel()
-	c := climbOf(2, 3, Judge{Compare: byThroughput})
+	c := climbOf(2, 3, Judge{Score: byThroughput})
 	home := coordinate{0, 0}
 	c.data[home.key()] = measured(1, 1)
 	var picks []coordinate
@@ -166,7 +166,7 @@ func TestAdjacent(t *testing.T) {
 
 func TestEnough(t *testing.T) {
 	t.Parallel()
-	c := climbOf(3, 2, Judge{Compare: byThroughput})
+	c := climbOf(3, 2, Judge{Score: byThroughput})
 	n := c.around(coordinate{1, 1, 1}, false)
 	for _, step := range []struct {
 		at     coordinate

@@ -32,7 +32,7 @@ func TestPathsOfModelAnalyzer(t *testing.T) {
 		s.Instances = Range{Min: 1, Max: c.Last[1] + 1}
 		constant, row, parallel, free, limit, memory := c.Server[0], c.Server[1], c.Server[2], c.Server[3], c.Server[4], c.Server[5]
 		judge := Judge{
-			Compare:   byThroughput,
+			Score:     byThroughput,
 			Passes:    func(m *trial.Measurement) bool { return m.Members[0][trial.LatencyP99] <= limit },
 			Violation: func(m *trial.Measurement) float64 { return max(0, m.Members[0][trial.LatencyP99]/limit-1) },
 		}

@@ -84,7 +84,7 @@ func (p *plan) run() string {
 		if next == nil {
 			return p.ended(gain)
 		}
-		p.Say("Next: %s, expected gain %.1f %%", next, 100*gain)
+		p.Noticef("Next: %s, expected gain %.1f %%", next, 100*gain)
 		if !p.measure(next, precision) {
 			return ""
 		}
@@ -178,7 +178,7 @@ func observe(x *point, m *trial.Measurement) (observation, bool) {
 	if m == nil || len(m.Members) == 0 {
 		return observation{}, false
 	}
-	o := observation{point: x, m: m, throughput: throughputOf(m), p99: m.Members[0][trial.LatencyP99], noise: 0.01}
+	o := observation{point: x, m: m, throughput: m.Throughput(), p99: m.Members[0][trial.LatencyP99], noise: 0.01}
 	if !(o.throughput > 0) || math.IsInf(o.throughput, 0) {
 		return observation{}, false
 	}
@@ -204,7 +204,7 @@ func (p *plan) next() (best *point, gain, precision float64) {
 	}
 	var offers []offer
 	least := p.MinGain
-	if !p.Pass(p.best.m) {
+	if !p.Passes(p.best.m) {
 		least = minChance
 	}
 	for _, x := range p.grid.around(p.best.point) {
@@ -227,7 +227,7 @@ func (p *plan) next() (best *point, gain, precision float64) {
 func (p *plan) gain(f *forecaster, x *point) float64 {
 	e := f.at(x)
 	s := newSketch(f.nearest(x))
-	passing := p.Pass(p.best.m)
+	passing := p.Passes(p.best.m)
 	most := math.Inf(1) // no more is answered than is asked
 	if rate := x.Load.RequestRate; rate > 0 {
 		most = float64(rate * max(x.Load.Batch, 1))
@@ -235,19 +235,19 @@ func (p *plan) gain(f *forecaster, x *point) float64 {
 	at := func(z, y float64) *trial.Measurement {
 		return s.with(min(most, e.throughput*math.Exp(e.spread*z)), e.p99*math.Exp(e.tail*y-e.spread*z))
 	}
-	if passing && p.Compare(at(fiveNodes[3], three[2]), p.best.m) <= 0 {
+	if passing && p.Score(at(fiveNodes[3], three[2]), p.best.m) <= 0 {
 		return 0 // not even with luck
 	}
 	var sum float64
 	for i, z := range fiveNodes {
 		for k, y := range three {
 			m := at(z, y)
-			if !p.Pass(m) {
+			if !p.Passes(m) {
 				continue
 			}
 			worth := 1.0
 			if passing {
-				worth = max(0, p.Compare(m, p.best.m))
+				worth = max(0, p.Score(m, p.best.m))
 			}
 			sum += fiveWeights[i] * threeWeight[k] * worth
 		}
@@ -282,7 +282,7 @@ func (p *plan) fitting(x *point) float64 {
 // precision returns how precisely to measure a point: half of the expected distance to the best.
 func (p *plan) precision(f *forecaster, x *point) float64 {
 	e := f.at(x)
-	distance := math.Abs(p.Compare(newSketch(f.nearest(x)).with(e.throughput, e.p99), p.best.m))
+	distance := math.Abs(p.Score(newSketch(f.nearest(x)).with(e.throughput, e.p99), p.best.m))
 	return max(finePrecision, min(coarsePrecision, distance/2))
 }
 
@@ -291,7 +291,7 @@ func (p *plan) ended(gain float64) string {
 	switch {
 	case p.best == nil:
 		return fmt.Sprintf("none of %d trials could be measured", p.runs)
-	case !p.Pass(p.best.m):
+	case !p.Passes(p.best.m):
 		return fmt.Sprintf("no configuration meets the constraints, and no other is expected to: "+
 			"the most promising one would with a probability of %.1f %%", 100*gain)
 	}

@@ -19,7 +19,7 @@ func runPlanner(t *testing.T, s Space, o PlannerOptions, env Options, answer fun
 	t.Helper()
 	algorithm, err := plannerAlgorithm(s, o)
 	require.NoError(t, err)
-	env.Space, env.Compare = s, byThroughput
+	env.Space, env.Score = s, byThroughput
 	search := start(env, algorithm)
 	defer search.Stop()
 	var last *trial.Result
@@ -79,7 +79,7 @@ func TestMeetsTheConstraint(t *testing.T) {
 	top := 0.0
 	for _, r := range all {
 		if env.Passes(r.Measurement) {
-			top = max(top, throughputOf(r.Measurement))
+			top = max(top, r.Measurement.Throughput())
 		}
 	}
 	// At 6 ms: four instances with batches of 16 take 2.8 ms; two rounds and the tail do not fit.
@@ -136,7 +136,7 @@ func TestMemory(t *testing.T) {
 		return result(parallel4(p))
 	})
 	require.LessOrEqual(t, failed, 10)
-	require.Greater(t, throughputOf(bestOf(all).Measurement), 5_000.0)
+	require.Greater(t, bestOf(all).Measurement.Throughput(), 5_000.0)
 }
 
 // TestAxes checks that the search finds the values of further axes that help, and that it tries
@@ -153,7 +153,7 @@ func TestAxes(t *testing.T) {
 				tried[key] = true
 			}
 		}
-		x := throughputOf(m)
+		x := m.Throughput()
 		if parameters, ok := patch["parameters"].(map[string]any); ok {
 			if threads, ok := parameters["intra_op_thread_count"].(map[string]any); ok && threads["string_value"] == "2" {
 				x *= 1.4
@@ -175,12 +175,12 @@ func TestPredict(t *testing.T) {
 	t.Parallel()
 	search := func(predict func(trial.Proposal) (float64, float64, bool)) (float64, int) {
 		all, _ := runPlanner(t, defaults(server), PlannerOptions{Predict: predict}, Options{}, func(p trial.Proposal) *trial.Result { return result(parallel4(p)) })
-		return throughputOf(bestOf(all).Measurement), len(all)
+		return bestOf(all).Measurement.Throughput(), len(all)
 	}
 	plain, _ := search(nil)
 	good, n := search(func(p trial.Proposal) (float64, float64, bool) {
 		m := parallel4(p)
-		return throughputOf(m), m.Members[0][trial.LatencyP99], true
+		return m.Throughput(), m.Members[0][trial.LatencyP99], true
 	})
 	require.GreaterOrEqual(t, good, 0.99*plain)
 	require.LessOrEqual(t, n, 20)
@@ -211,7 +211,7 @@ func TestRequestRates(t *testing.T) {
 	for _, r := range all {
 		require.Positive(t, r.Proposal.Members[0].Load.RequestRate)
 		if r.Measurement.Members[0][trial.LatencyP99] <= 50 {
-			top = max(top, throughputOf(r.Measurement))
+			top = max(top, r.Measurement.Throughput())
 		}
 	}
 	require.Greater(t, top, 0.75*0.9*300*4*math.Sqrt(32))

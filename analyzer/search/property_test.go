@@ -56,7 +56,7 @@ func randomOptions(r *rand.Rand, mode Mode) Options {
 		}
 	}
 	return Options{
-		Mode: mode, Space: s, Judge: Judge{Compare: byThroughput},
+		Mode: mode, Space: s, Judge: Judge{Score: byThroughput},
 		Sweep:   SweepOptions{Disable: r.IntN(3) == 0, Steps: r.IntN(6), Top: r.IntN(4)},
 		TPE:     TPEOptions{Seed: r.Uint64(), MinPercent: 5, MaxPercent: 20, MaxTrials: r.IntN(60), Patience: 1 + r.IntN(10), Formula: r.IntN(3) == 0},
 		Planner: PlannerOptions{MaxTrials: 25, Axes: []Axis{Delays(100, 500), Cache()}},

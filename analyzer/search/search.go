@@ -31,7 +31,7 @@ type Options struct {
 
 // New returns the search that the mode and the models ask for. Stop ends it early.
 func New(o Options) (*Search, error) {
-	if o.Compare == nil {
+	if o.Score == nil {
 		return nil, fmt.Errorf("a search needs a comparison of measurements")
 	}
 	if o.Mode == Manual {
@@ -48,7 +48,7 @@ func New(o Options) (*Search, error) {
 }
 
 func (o Options) algorithm() (algorithm, error) {
-	swept := !o.Sweep.Disable && !fixedLoad(o.Space)
+	swept := !o.Sweep.Disable && !o.Space.FixedLoad()
 	switch o.Mode {
 	case Optuna:
 		a, err := tpeAlgorithm(o.Space, o.TPE)
@@ -65,19 +65,10 @@ func (o Options) algorithm() (algorithm, error) {
 		a, err := quickAlgorithm(o.Space)
 		return o.followed(a, swept), err
 	}
-	return o.followed(bruteForce, !o.Space.Disabled && !o.Space.Listed() && !fixedLoad(o.Space)), nil
+	return o.followed(bruteForce, !o.Space.Disabled && !o.Space.Listed() && !o.Space.FixedLoad()), nil
 }
 
-func fixedLoad(s Space) bool {
-	for _, m := range s.Models {
-		if m.Load != nil || m.Intervals != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// followed returns an algorithm after which, if asked for, the load of the best configurations is
+// followed returns an algorithm after which, if swept is set, the load of the best configurations is
 // swept.
 func (o Options) followed(a algorithm, swept bool) algorithm {
 	if !swept {

@@ -1,5 +1,4 @@
-// What a search may vary: the models, their limits, and the loads. Proposals are built and read here; nothing is
-// decided.
+// What a search may vary: the models, their limits, and the loads.
 
 package search
 
@@ -83,6 +82,11 @@ func (s Space) Validate() error {
 		}
 	}
 	return nil
+}
+
+// FixedLoad reports whether the user fixed the load of a model, or the times of its requests.
+func (s Space) FixedLoad() bool {
+	return slices.ContainsFunc(s.Models, func(m Model) bool { return m.Load != nil || m.Intervals != "" })
 }
 
 // Listed reports whether the user listed load values of a model.

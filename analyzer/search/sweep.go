@@ -4,6 +4,8 @@
 package search
 
 import (
+	"slices"
+
 	"triton/analyzer/trial"
 )
 
@@ -15,26 +17,17 @@ type SweepOptions struct {
 }
 
 // sweepTop sweeps the best configurations of a search and the default one.
-func sweepTop(t *measurer, o SweepOptions) (ok bool) {
+func sweepTop(t *measurer, o SweepOptions) {
 	for _, p := range t.Top(o.Top) {
-		if fixed(p) {
-			continue
-		}
-		if !sweepLoad(t, p, o.Steps) {
-			return false
+		if !fixedTimes(p) && !sweepLoad(t, p, o.Steps) {
+			return
 		}
 	}
-	return true
 }
 
-// fixed reports whether the user fixed the times of the requests.
-func fixed(p trial.Proposal) bool {
-	for _, m := range p.Members {
-		if m.Load.Intervals != "" {
-			return true
-		}
-	}
-	return false
+// fixedTimes reports whether the user fixed the times of the requests.
+func fixedTimes(p trial.Proposal) bool {
+	return slices.ContainsFunc(p.Members, func(m trial.ProposedMember) bool { return m.Load.Intervals != "" })
 }
 
 // sweepLoad sweeps the load of a proposal over the powers of two, and bisects at the highest load that
@@ -44,7 +37,7 @@ func sweepLoad(t *measurer, base trial.Proposal, steps int) (ok bool) {
 	var results []*trial.Measurement
 	for _, v := range t.Space.Values().Powers() {
 		if saturated(t, results) {
-			t.Say("Terminating %s sweep - throughput is decreasing", t.loadName())
+			t.Noticef("Terminating %s sweep - throughput is decreasing", t.loadName())
 			break
 		}
 		m, ok := t.Measure(t.Space.WithLoad(base, v))
@@ -66,7 +59,7 @@ func sweepLoad(t *measurer, base trial.Proposal, steps int) (ok bool) {
 		switch {
 		case !ok:
 			return false
-		case t.Pass(m):
+		case t.Passes(m):
 			pass = next
 		default:
 			fail = next
@@ -89,7 +82,7 @@ func saturated(t *measurer, results []*trial.Measurement) bool {
 	case results[0] == nil:
 		return false
 	}
-	return t.Compare(best, results[0]) < minGain
+	return t.Score(best, results[0]) < minGain
 }
 
 // boundary returns the highest adjacent loads of which the lower one meets the constraints and the
@@ -97,11 +90,11 @@ func saturated(t *measurer, results []*trial.Measurement) bool {
 // set the lower limit.
 func boundary(t *measurer, values []int, results []*trial.Measurement) (pass, fail int, found bool) {
 	for i := len(results) - 1; i > 0; i-- {
-		if results[i] != nil && results[i-1] != nil && !t.Pass(results[i]) && t.Pass(results[i-1]) {
+		if results[i] != nil && results[i-1] != nil && !t.Passes(results[i]) && t.Passes(results[i-1]) {
 			return values[i-1], values[i], true
 		}
 	}
-	if len(results) > 0 && results[0] != nil && !t.Pass(results[0]) && t.Space.Values().Soft {
+	if len(results) > 0 && results[0] != nil && !t.Passes(results[0]) && t.Space.Values().Soft {
 		return 0, values[0], true
 	}
 	return 0, 0, false

@@ -11,7 +11,7 @@ import (
 // sweepLoads sweeps the loads of one configuration and returns the load values.
 func sweepLoads(t *testing.T, s Space, budget float64, measure func(n, load int) *trial.Measurement) (values []int) {
 	t.Helper()
-	o := Options{Space: s, Judge: Judge{Compare: byThroughput}}
+	o := Options{Space: s, Judge: Judge{Score: byThroughput}}
 	if budget > 0 {
 		o.Passes, o.Violation = p99Below(budget)
 	}

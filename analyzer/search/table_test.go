@@ -24,7 +24,7 @@ type verdict struct {
 func searchOver(t *testing.T, s *surface, mode Mode) verdict {
 	t.Helper()
 	o := Options{
-		Mode: mode, Space: defaults(server), Judge: Judge{Compare: byThroughput},
+		Mode: mode, Space: defaults(server), Judge: Judge{Score: byThroughput},
 		Sweep: SweepOptions{Steps: 5, Top: 3},
 		TPE:   TPEOptions{Seed: s.seed, MinPercent: 5, MaxPercent: 10, Patience: 10},
 	}

@@ -21,7 +21,7 @@ func runTPE(t *testing.T, s Space, o TPEOptions, surface func(trial.Proposal) *t
 	t.Helper()
 	algorithm, err := tpeAlgorithm(s, o)
 	require.NoError(t, err)
-	search := start(Options{Judge: Judge{Compare: byThroughput}, Space: s}, algorithm)
+	search := start(Options{Judge: Judge{Score: byThroughput}, Space: s}, algorithm)
 	defer search.Stop()
 	var all []trial.Proposal
 	var last *trial.Result
@@ -157,7 +157,7 @@ func TestFindsTheTop(t *testing.T) {
 		require.NotEqual(t, first, other)
 		best := 0.0
 		for _, p := range other {
-			best = max(best, throughputOf(surface(p)))
+			best = max(best, surface(p).Throughput())
 		}
 		shares += best / 1000 / 20
 	}

@@ -28,9 +28,9 @@ func knownKeys() map[string]bool {
 	return all
 }
 
-// load applies the file to the options that the command line has not set. The command line's values
+// readFile applies the file to the options that the command line has not set. The command line's values
 // are in the options already.
-func (l *loader) load(file string, onCommandLine func(flag string) bool) error {
+func (l *loader) readFile(file string, onCommandLine func(flag string) bool) error {
 	for _, o := range l.options {
 		if o.Flag != "" && onCommandLine(o.Flag) {
 			l.set[o.Key] = true
@@ -89,12 +89,12 @@ func hint(key string) string {
 	return misplaced(key, "", slices.Sorted(maps.Keys(knownKeys())))
 }
 
-// Load reads the configuration file, checks all values and their combinations, and sets those that
+// Finish reads the configuration file, checks all values and their combinations, and sets those that
 // depend on others. onCommandLine reports whether the command line has set a flag. The error joins
 // all mistakes.
-func (p *Profile) Load(host Host, onCommandLine func(flag string) bool) error {
+func (p *Profile) Finish(host Host, onCommandLine func(flag string) bool) error {
 	l := loader{options: p.Options(), set: p.set}
-	if err := l.load(p.ConfigFile, onCommandLine); err != nil {
+	if err := l.readFile(p.ConfigFile, onCommandLine); err != nil {
 		return err
 	}
 	err := p.check(host)
@@ -102,10 +102,10 @@ func (p *Profile) Load(host Host, onCommandLine func(flag string) bool) error {
 	return errors.Join(err, p.checkComplete())
 }
 
-// Load reads the configuration file, checks all values and sets those that depend on others.
-func (r *Report) Load(onCommandLine func(flag string) bool) error {
+// Finish reads the configuration file, checks all values and sets those that depend on others.
+func (r *Report) Finish(onCommandLine func(flag string) bool) error {
 	l := loader{options: r.Options(), set: r.set}
-	if err := l.load(r.ConfigFile, onCommandLine); err != nil {
+	if err := l.readFile(r.ConfigFile, onCommandLine); err != nil {
 		return err
 	}
 	if err := r.check(); err != nil {

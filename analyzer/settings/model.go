@@ -19,7 +19,7 @@ type Model struct {
 	trial.Goal
 
 	// Parameters has the alternatives of each field of the configuration to try.
-	Parameters Sweep
+	Parameters Alternatives
 
 	PerfFlags         Flags
 	GenAIPerfFlags    Flags
@@ -34,8 +34,8 @@ type Model struct {
 // "parameters.concurrency".
 func (m Model) IsSet(key string) bool { return m.own[key] }
 
-// Sweep is the alternatives of fields of a model's configuration, in the order of the file.
-type Sweep []Field
+// Alternatives is the alternatives of fields of a model's configuration, in the order of the file.
+type Alternatives []Field
 
 // Field is a field of config.pbtxt with the values to try, in JSON form as in a trial.Patch.
 type Field struct {
@@ -43,8 +43,8 @@ type Field struct {
 	Values []any
 }
 
-// Has reports whether the sweep has a field.
-func (s Sweep) Has(name string) bool {
+// Has reports whether a field has alternatives.
+func (s Alternatives) Has(name string) bool {
 	for _, f := range s {
 		if f.Name == name {
 			return true
@@ -53,9 +53,9 @@ func (s Sweep) Has(name string) bool {
 	return false
 }
 
-// Without returns the sweep without some fields.
-func (s Sweep) Without(names ...string) Sweep {
-	var out Sweep
+// Without returns the alternatives of the other fields.
+func (s Alternatives) Without(names ...string) Alternatives {
+	var out Alternatives
 next:
 	for _, f := range s {
 		for _, n := range names {
@@ -70,7 +70,7 @@ next:
 
 // Combinations returns one patch for each combination of values, the last field varying fastest. A
 // sweep without fields has one combination, the empty patch.
-func (s Sweep) Combinations() []trial.Patch {
+func (s Alternatives) Combinations() []trial.Patch {
 	out := []trial.Patch{{}}
 	for _, f := range s {
 		next := make([]trial.Patch, 0, len(out)*len(f.Values))

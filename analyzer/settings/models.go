@@ -91,7 +91,7 @@ func (m *Model) decoders() map[string]decoder {
 		"objectives":                objectivesValue{&m.Objectives},
 		"constraints":               constraintsValue{&m.Constraints},
 		"weighting":                 intValue(&m.Weight, 1, anyInt),
-		"model_config_parameters":   sweepValue{&m.Parameters},
+		"model_config_parameters":   alternativesValue{&m.Parameters},
 		"perf_analyzer_flags":       flagsValue{&m.PerfFlags, perfFlags},
 		"genai_perf_flags":          flagsValue{&m.GenAIPerfFlags, genAIPerfFlags},
 		"triton_server_flags":       flagsValue{&m.ServerFlags, serverFlags},

@@ -28,7 +28,7 @@ func (p *Profile) Options() []Option {
 		{"config_file", "config-file", "f", general, "YAML file with options; the command line has precedence", text(&p.ConfigFile)},
 		{"checkpoint_directory", "checkpoint-directory", "s", general, "folder to read and write checkpoints; its parent must exist", text(&p.CheckpointDirectory)},
 		{"monitoring_interval", "monitoring-interval", "i", general, "seconds between metrics of devices and host", durationValue(&p.MonitoringInterval, time.Millisecond, time.Minute)},
-		{"duration_seconds", "duration-seconds", "d", general, "seconds to sample the server without models", seconds(&p.Duration)},
+		{"duration_seconds", "duration-seconds", "d", general, "seconds to sample the server without models", seconds(&p.IdleSampleTime)},
 		{"collect_cpu_metrics", "collect-cpu-metrics", "", general, "measure the memory of the host", yes(&p.CollectCPUMetrics)},
 		{"gpus", "gpus", "", general, "GPUs to use: all, [] for none, UUIDs, indices, UUIDs of MIG devices or index:gi:ci", texts(&p.GPUs)},
 		{"always_report_gpu_metrics", "always-report-gpu-metrics", "", general, "report GPU metrics even if all models are cpu_only", yes(&p.AlwaysReportGPUMetrics)},

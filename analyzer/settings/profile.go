@@ -38,7 +38,7 @@ func Dimensions() []string {
 }
 
 // Profile holds the options of `triton analyze profile`. NewProfile sets the defaults, Options give
-// access by name, and Load reads the file, checks all values and completes those that depend on
+// access by name, and Finish reads the file, checks all values and completes those that depend on
 // others.
 type Profile struct {
 	Mode    string // Online or Offline; set by the caller
@@ -52,7 +52,7 @@ type Profile struct {
 	CheckpointDirectory    string
 	MonitoringInterval     time.Duration // of metrics of devices and host
 	MemoryInterval         time.Duration // of the memory of devices
-	Duration               time.Duration // of the sample of the server without models
+	IdleSampleTime         time.Duration // of the sample of the server without models
 	Budget                 time.Duration // of the whole run; 0 for no limit
 	Strict                 bool          // a model without a variant within its constraints is an error
 	CollectCPUMetrics      bool
@@ -74,8 +74,8 @@ type Profile struct {
 	// Global is what models fall back to, and the goal of comparisons across models. Its Name is
 	// empty.
 	Global        Model
-	LatencyBudget int // ms; 0 for none. Load adds it to the constraints
-	MinThroughput int // inferences/s; 0 for none. Load adds it to the constraints
+	LatencyBudget int // ms; 0 for none. Finish adds it to the constraints
+	MinThroughput int // inferences/s; 0 for none. Finish adds it to the constraints
 
 	Client Client
 	Search Search
@@ -98,7 +98,7 @@ func NewProfile() *Profile {
 		CheckpointDirectory:   "checkpoints",
 		MonitoringInterval:    time.Second,
 		MemoryInterval:        20 * time.Millisecond,
-		Duration:              3 * time.Second,
+		IdleSampleTime:        3 * time.Second,
 		GPUs:                  []string{"all"},
 		ModelType:             "generic",
 		OutputModelRepository: "output_model_repository",

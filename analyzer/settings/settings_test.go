@@ -55,7 +55,7 @@ func load(t *testing.T, file string, args ...string) (*Profile, error) {
 		}
 		require.True(t, found, "no flag --%s", name)
 	}
-	return p, p.Load(host, func(name string) bool { return changed[name] })
+	return p, p.Finish(host, func(name string) bool { return changed[name] })
 }
 
 // valid is load of options for which nothing is missing.
@@ -162,7 +162,7 @@ func TestEmptyValuesCount(t *testing.T) {
 	assert.Empty(t, p.Server.HTTPEndpoint)
 
 	p = valid(t, "profile_models: [a]\nduration_seconds:\n")
-	assert.Equal(t, 3*time.Second, p.Duration, "null is absent")
+	assert.Equal(t, 3*time.Second, p.IdleSampleTime, "null is absent")
 	assert.False(t, p.IsSet("duration_seconds"))
 }
 
@@ -418,7 +418,7 @@ func TestPlots(t *testing.T) {
 	assert.Equal(t, []string{"profile has plots of its own. Ignoring plots, which are for report."}, p.Notices)
 	offline := NewProfile()
 	offline.Mode, offline.ModelRepository, offline.Models = Offline, "models", []Model{{Name: "a"}}
-	require.NoError(t, offline.Load(host, func(string) bool { return false }))
+	require.NoError(t, offline.Finish(host, func(string) bool { return false }))
 	assert.Equal(t, []Plot{{"through_v_batch_size", "Throughput vs. Batch Size", "batch_size", trial.Throughput, false}}, offline.Output.Plots)
 }
 
@@ -461,7 +461,7 @@ func TestReport(t *testing.T) {
 			r.ConfigFile = "report.yaml"
 		}
 		prepare(r)
-		return r, r.Load(func(string) bool { return false })
+		return r, r.Finish(func(string) bool { return false })
 	}
 	keep := func(*Report) {}
 	r, err := loadReport(`

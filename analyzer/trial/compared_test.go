@@ -66,11 +66,11 @@ func TestComparisonsOfModelAnalyzer(t *testing.T) {
 		a, b := &Measurement{Members: c.A}, &Measurement{Members: c.B}
 		assert.InDelta(t, c.Score, s.Score(a, b), 1e-9, line)
 		assert.InDelta(t, c.Gain, s.Gain(a, b), 1e-9, line)
-		assert.InDelta(t, c.Failure, s.FailurePercent(a), 1e-9, line)
+		assert.InDelta(t, c.Failure, s.ViolationPercent(a), 1e-9, line)
 		assert.Equal(t, c.Passes, s.Passes(a), line)
 		assert.Equal(t, c.Constraints != nil, !s.Passes(a) && !s.Passes(b), line)
 		if c.Constraints != nil { // positive if b is closer to its constraints
-			assert.InDelta(t, *c.Constraints, (s.FailurePercent(a)-s.FailurePercent(b))/100, 1e-9, line)
+			assert.InDelta(t, *c.Constraints, (s.ViolationPercent(a)-s.ViolationPercent(b))/100, 1e-9, line)
 		}
 		cases++
 		if len(c.A[0]) != len(c.B[0]) {

@@ -14,9 +14,9 @@ type Constraint struct {
 	MaxPerGPU *float64
 }
 
-// Failure returns by how much a value violates Min and Max, relative to the bound: 0.5 is half as
+// Violation returns by how much a value violates Min and Max, relative to the bound: 0.5 is half as
 // much again as Max allows, or half of what Min asks for. It is 0 within the bounds.
-func (c Constraint) Failure(value float64) float64 {
+func (c Constraint) Violation(value float64) float64 {
 	switch {
 	case c.Min != nil && value < *c.Min:
 		return (*c.Min - value) / scale(*c.Min)
@@ -26,9 +26,9 @@ func (c Constraint) Failure(value float64) float64 {
 	return 0
 }
 
-// FailurePerGPU is Failure of the value of a single device for MaxPerGPU.
-func (c Constraint) FailurePerGPU(value float64) float64 {
-	return Constraint{Max: c.MaxPerGPU}.Failure(value)
+// ViolationPerGPU is Violation of the value of a single device for MaxPerGPU.
+func (c Constraint) ViolationPerGPU(value float64) float64 {
+	return Constraint{Max: c.MaxPerGPU}.Violation(value)
 }
 
 // scale returns the size of a bound. Distances from a bound of 0 are absolute.

@@ -50,9 +50,9 @@ func TestConstraintFailure(t *testing.T) {
 		{"none", Constraint{}, 1e9, 0},
 		{"of one device only", Constraint{MaxPerGPU: at(1)}, 5, 0},
 	} {
-		assert.InDelta(t, c.want, c.constraint.Failure(c.value), 1e-12, c.name)
+		assert.InDelta(t, c.want, c.constraint.Violation(c.value), 1e-12, c.name)
 	}
-	assert.InDelta(t, 4, Constraint{MaxPerGPU: at(1)}.FailurePerGPU(5), 1e-12)
+	assert.InDelta(t, 4, Constraint{MaxPerGPU: at(1)}.ViolationPerGPU(5), 1e-12)
 }
 
 func TestGainAndDifference(t *testing.T) {

@@ -62,7 +62,7 @@ type MetricSpec struct {
 	Tag    Metric
 	Header string // of columns, with the unit
 	Higher bool   // higher values are better
-	Models Fold   // combines the models of a trial
+	Fold   Fold   // combines the values of several models or devices
 	// Prefix names the aggregation over time in columns of GPU metrics, with a
 	// trailing blank: "Max " or "Average ". Empty for others.
 	Prefix string
@@ -73,7 +73,7 @@ var specs = catalog()
 
 func catalog() []MetricSpec {
 	out := []MetricSpec{
-		{Tag: Throughput, Header: "Throughput (infer/sec)", Higher: true, Models: Sum},
+		{Tag: Throughput, Header: "Throughput (infer/sec)", Higher: true, Fold: Sum},
 		{Tag: LatencyAvg, Header: "Avg Latency (ms)"},
 		{Tag: LatencyP90, Header: "p90 Latency (ms)"},
 		{Tag: LatencyP95, Header: "p95 Latency (ms)"},
@@ -84,23 +84,24 @@ func catalog() []MetricSpec {
 		{Tag: ServerInput, Header: "Server Compute Input time (ms)"},
 		{Tag: ServerInfer, Header: "Server Compute Infer time (ms)"},
 		{Tag: ServerOutput, Header: "Server Compute Output time (ms)"},
-		{Tag: GPUUsedMemory, Header: "GPU Memory Usage (MB)", Models: Sum, Prefix: "Max ", GPU: true},
-		{Tag: GPUFreeMemory, Header: "GPU Memory Available (MB)", Higher: true, Models: Sum, Prefix: "Max ", GPU: true},
-		{Tag: GPUTotalMemory, Header: "GPU Memory Available (MB)", Higher: true, Models: Sum, Prefix: "Max ", GPU: true},
+		{Tag: GPUUsedMemory, Header: "GPU Memory Usage (MB)", Fold: Sum, Prefix: "Max ", GPU: true},
+		{Tag: GPUFreeMemory, Header: "GPU Memory Available (MB)", Higher: true, Fold: Sum, Prefix: "Max ", GPU: true},
+		// As in Model Analyzer, which has one header for both, and counts tokens as inferences below.
+		{Tag: GPUTotalMemory, Header: "GPU Memory Available (MB)", Higher: true, Fold: Sum, Prefix: "Max ", GPU: true},
 		{Tag: GPUUtilization, Header: "GPU Utilization (%)", Higher: true, Prefix: "Average ", GPU: true},
 		{Tag: GPUPower, Header: "GPU Power Usage (W)", Prefix: "Average ", GPU: true},
-		{Tag: GPUProcessMemory, Header: "GPU Process Memory (MB)", Models: Sum, Prefix: "Max ", GPU: true},
-		{Tag: GPUBaselineMemory, Header: "GPU Baseline Memory (MB)", Models: Sum, GPU: true},
-		{Tag: GPUModelMemory, Header: "GPU Model Memory (MB)", Models: Sum, Prefix: "Max ", GPU: true},
-		{Tag: GPUInstanceMemory, Header: "GPU Instance Memory (MB)", Models: Sum, GPU: true},
-		{Tag: GPUPeakMemory, Header: "GPU Peak Memory (MB)", Models: Sum, GPU: true},
-		{Tag: GPUReservedMemory, Header: "GPU Reserved Memory (MB)", Models: Sum, GPU: true},
-		{Tag: GPUHeadroom, Header: "GPU Memory Headroom (MB)", Higher: true, Models: Sum, GPU: true},
-		{Tag: GPUEnergy, Header: "GPU Energy (J)", Models: Sum, GPU: true},
-		{Tag: InstancesFit, Header: "Instances That Fit", Higher: true, Models: Sum},
+		{Tag: GPUProcessMemory, Header: "GPU Process Memory (MB)", Fold: Sum, Prefix: "Max ", GPU: true},
+		{Tag: GPUBaselineMemory, Header: "GPU Baseline Memory (MB)", Fold: Sum, GPU: true},
+		{Tag: GPUModelMemory, Header: "GPU Model Memory (MB)", Fold: Sum, Prefix: "Max ", GPU: true},
+		{Tag: GPUInstanceMemory, Header: "GPU Instance Memory (MB)", Fold: Sum, GPU: true},
+		{Tag: GPUPeakMemory, Header: "GPU Peak Memory (MB)", Fold: Sum, GPU: true},
+		{Tag: GPUReservedMemory, Header: "GPU Reserved Memory (MB)", Fold: Sum, GPU: true},
+		{Tag: GPUHeadroom, Header: "GPU Memory Headroom (MB)", Higher: true, Fold: Sum, GPU: true},
+		{Tag: GPUEnergy, Header: "GPU Energy (J)", Fold: Sum, GPU: true},
+		{Tag: InstancesFit, Header: "Instances That Fit", Higher: true, Fold: Sum},
 		{Tag: CPUUsedRAM, Header: "RAM Usage (MB)"},
 		{Tag: CPUAvailableRAM, Header: "RAM Available (MB)", Higher: true},
-		{Tag: OutputThroughput, Header: "Output Token Throughput (infer/sec)", Higher: true, Models: Sum},
+		{Tag: OutputThroughput, Header: "Output Token Throughput (infer/sec)", Higher: true, Fold: Sum},
 	}
 	for _, p := range []string{"avg", "min", "max", "p25", "p50", "p75", "p90", "p95", "p99"} {
 		out = append(out,

@@ -33,7 +33,8 @@ func (v Ranked) Default() bool {
 }
 
 // Rank groups results by variant and sorts the variants by their best results, the best first. Of
-// equal ones the earlier is first. Results without measurements are left out.
+// equal ones the earlier is first. Results without measurements are left out. It decides what reports
+// recommend: where nothing satisfies the constraints, they name the best that does not.
 func (s Scorer) Rank(results []Result) []Ranked {
 	var variants []Ranked
 	index := map[string]int{}

@@ -112,7 +112,7 @@ func TestConstraints(t *testing.T) {
 		{"alias", []Goal{limited(Constraint{Tag: "perf_latency", Max: at(10)})}, measured(Values{LatencyP99: 20}), 100},
 	} {
 		s := NewScorer(c.goals...)
-		assert.InDelta(t, c.want, s.FailurePercent(c.of), 1e-9, c.name)
+		assert.InDelta(t, c.want, s.ViolationPercent(c.of), 1e-9, c.name)
 		assert.Equal(t, c.want == 0, s.Passes(c.of), c.name)
 	}
 }

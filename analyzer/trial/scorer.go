@@ -80,7 +80,7 @@ func metricOf(m *Measurement, member int, spec MetricSpec) (float64, bool) {
 		return 0, false
 	}
 	devices := metricPerGPU(m, spec.Tag)
-	return spec.Models.Combine(devices), len(devices) > 0
+	return spec.Fold.Combine(devices), len(devices) > 0
 }
 
 // metricPerGPU returns a metric of each device that has it, in the order of the UUIDs, so that sums are
@@ -136,11 +136,11 @@ func (s Scorer) weigh(a, b *Measurement, whole float64, compare func(MetricSpec,
 
 // Passes reports whether a measurement satisfies the constraints of all models. A metric that was
 // not measured violates none.
-func (s Scorer) Passes(m *Measurement) bool { return s.FailurePercent(m) == 0 }
+func (s Scorer) Passes(m *Measurement) bool { return s.ViolationPercent(m) == 0 }
 
-// FailurePercent returns by how many percent a measurement violates its constraints, added up over
+// ViolationPercent returns by how many percent a measurement violates its constraints, added up over
 // the violated ones.
-func (s Scorer) FailurePercent(m *Measurement) float64 {
+func (s Scorer) ViolationPercent(m *Measurement) float64 {
 	if m == nil {
 		return 0
 	}
@@ -148,11 +148,11 @@ func (s Scorer) FailurePercent(m *Measurement) float64 {
 	for i, of := range s.models {
 		for _, c := range of.constraints {
 			if v, ok := metricOf(m, i, c.MetricSpec); ok {
-				sum += c.Failure(v)
+				sum += c.Violation(v)
 			}
 			if c.MaxPerGPU != nil {
 				for _, v := range metricPerGPU(m, c.MetricSpec.Tag) {
-					sum += c.FailurePerGPU(v)
+					sum += c.ViolationPerGPU(v)
 				}
 			}
 		}

@@ -99,7 +99,8 @@ func (c Config) AllVariants() []string {
 	return names
 }
 
-// Key names the configuration of the server without its load.
+// Key identifies the configuration of the server, without its load, among the trials of a run. Checkpoints
+// have another form of these names: profile.CheckpointName.
 func (c Config) Key() string { return strings.Join(c.AllVariants(), ",") }
 
 // CPUOnly reports whether no model uses a device.
@@ -132,6 +133,15 @@ type Measurement struct {
 	Stable     bool
 	Confidence map[Metric]Interval
 	Duration   time.Duration // of load, warm-up included
+}
+
+// Throughput returns the throughput of all models.
+func (m *Measurement) Throughput() float64 {
+	var sum float64
+	for _, v := range m.Members {
+		sum += v[Throughput]
+	}
+	return sum
 }
 
 // Class says why a trial has no measurement.

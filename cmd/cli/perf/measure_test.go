@@ -31,7 +31,7 @@ func TestScreen(t *testing.T) {
 			"e", "", nil, false, &stdout, &stderr, [2]bool{false, true}, true, false,
 		},
 		"--no-tui":              {"oe", "", nil, true, &stdout, nil, [2]bool{true, true}, true, true},
-		"TERM=dumb":             {"e", "TERM=dumb", nil, false, &stdout, nil, [2]bool{false, true}, true, false},
+		"TERM=dumb":             {"e", "TERM=dumb", nil, false, &stdout, nil, [2]bool{}, true, false},
 		"NO_COLOR":              {"oe", "NO_COLOR=1", nil, false, &stdout, &stdout, [2]bool{true, true}, false, true},
 		"NO_COLOR is empty":     {"oe", "NO_COLOR=", nil, false, &stdout, &stdout, [2]bool{true, true}, true, true},
 		"a result in a file":    {"oe", "", file, false, &stdout, &stdout, [2]bool{true, true}, true, true},

@@ -69,14 +69,14 @@ func axis(name string, m profile.Model) (a search.Axis, why string) {
 			counts = append(counts, n)
 		}
 		return search.Threads(counts...), ""
-	}
-	if name == settings.LengthBuckets {
+	case settings.LengthBuckets:
 		return bucketAxis(m)
+	default: // settings.ResponseCache
+		if !slices.ContainsFunc(m.ServerFlags, func(f settings.Flag) bool {
+			return f.Name == "cache-config" || f.Name == "response-cache-byte-size"
+		}) {
+			return a, "triton_server_flags have no cache_config"
+		}
+		return search.Cache(), ""
 	}
-	if !slices.ContainsFunc(m.ServerFlags, func(f settings.Flag) bool {
-		return slices.Contains([]string{"cache-config", "response-cache-byte-size"}, f.Name)
-	}) {
-		return a, "triton_server_flags have no cache_config"
-	}
-	return search.Cache(), ""
 }

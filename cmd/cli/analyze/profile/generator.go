@@ -37,7 +37,7 @@ func (g generator) Run(ctx context.Context, models []bench.LoadOptions) []bench.
 		}
 	}
 	for i, o := range perfcmd.MeasureRuns(ctx, runs) {
-		out[i] = outcome(o, models[i].Get("stop-when") != "")
+		out[i] = outcome(o, models[i].Precise())
 		if g.output != nil {
 			fmt.Fprintf(g.output, "perf %s\n%s", strings.Join(arguments(models[i]), " "), o.Notices)
 		}
@@ -63,9 +63,8 @@ func outcome(o perfcmd.Outcome, precise bool) bench.Outcome {
 	out := bench.Outcome{Output: o.Notices, Err: o.Err}
 	var level *perf.Level
 	if o.Report != nil {
-		for _, l := range o.Report.All() {
-			level = l
-			break
+		if all := o.Report.All(); len(all) > 0 {
+			level = all[0]
 		}
 	}
 	switch {
@@ -119,10 +118,9 @@ func figures(l *perf.Level) bench.Figures {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// addInterval adds an interval that is known.
+// addInterval adds an interval that is known. JSON cannot express the others.
 func addInterval(to map[trial.Metric]trial.Interval, tag trial.Metric, i perf.Interval, unit float64) {
-	const unknown = 1e300 // also infinity, which JSON cannot express
-	if i != (perf.Interval{}) && i.High < unknown {
+	if i.Known() {
 		to[tag] = trial.Interval{Low: i.Low / unit, High: i.High / unit}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// runner profiles models.
-type runner func(ctx context.Context, p process.Process, o *settings.Profile) error
+// profileFunc profiles models.
+type profileFunc func(ctx context.Context, p process.Process, o *settings.Profile) error
 
 // NewCommand returns `triton analyze profile`.
 func NewCommand(p process.Process) *cobra.Command { return newCommand(p, run) }
@@ -26,7 +26,7 @@ func NewCommand(p process.Process) *cobra.Command { return newCommand(p, run) }
 // repository it writes the reports of a checkpoint again.
 func NewDeprecated(p process.Process) *cobra.Command { return newDeprecated(p, run) }
 
-func newCommand(p process.Process, run runner) *cobra.Command {
+func newCommand(p process.Process, run profileFunc) *cobra.Command {
 	return build(p, run, settings.NewProfile(), &cobra.Command{
 		Use:   "profile -m DIR --profile-models MODELS [flags]",
 		Short: "Find the fastest configurations of models",
@@ -41,7 +41,7 @@ no variant satisfies its constraints, 3 a device cannot be read, 4 no server cou
 	})
 }
 
-func newDeprecated(p process.Process, run runner) *cobra.Command {
+func newDeprecated(p process.Process, run profileFunc) *cobra.Command {
 	o := settings.NewProfile()
 	o.Analyze = true
 	cmd := build(p, run, o, &cobra.Command{
@@ -55,7 +55,7 @@ Without a model repository, write the reports of the latest checkpoint again.`,
 	return cmd
 }
 
-func build(p process.Process, run runner, o *settings.Profile, cmd *cobra.Command) *cobra.Command {
+func build(p process.Process, run profileFunc, o *settings.Profile, cmd *cobra.Command) *cobra.Command {
 	result := &flags.Output{}
 	f := bind(p, o, cmd, result)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +66,7 @@ func build(p process.Process, run runner, o *settings.Profile, cmd *cobra.Comman
 			fmt.Fprintln(p.Stderr, cmd.Short)
 		}
 		host := settings.Host{CPUs: runtime.NumCPU(), LookPath: exec.LookPath}
-		if err := o.Load(host, f.Changed); err != nil {
+		if err := o.Finish(host, f.Changed); err != nil {
 			return &process.ExitError{Code: process.Failure, Err: err}
 		}
 		targets, err := result.Targets(flags.Forms())

@@ -19,7 +19,7 @@ import (
 
 // command runs a command line in a folder with a model repository, and returns the options that
 // would be profiled.
-func command(t *testing.T, build func(process.Process, runner) *cobra.Command, environ []string, args ...string) (*settings.Profile, string, error) {
+func command(t *testing.T, build func(process.Process, profileFunc) *cobra.Command, environ []string, args ...string) (*settings.Profile, string, error) {
 	t.Helper()
 	var got *settings.Profile
 	var errs bytes.Buffer
@@ -47,7 +47,7 @@ func TestPrecedence(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 3, o.Client.MaxRetries, "flag")
 	assert.Equal(t, "environment", o.Output.ExportPath)
-	assert.Equal(t, "7s", o.Duration.String(), "file")
+	assert.Equal(t, "7s", o.IdleSampleTime.String(), "file")
 	assert.Equal(t, "grpc", o.Client.Protocol, "default")
 	assert.True(t, o.Verbose)
 	assert.False(t, o.Quiet)

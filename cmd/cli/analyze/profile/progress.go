@@ -101,7 +101,7 @@ func (p *progress) observe(e profile.Event) {
 		p.mu.Unlock()
 		p.print("Searching for the best configuration of " + e.Subject.Name())
 	case profile.Measuring:
-		text := describe(e.Config)
+		text := trialText(e.Config)
 		p.mu.Lock()
 		p.mu.running, p.mu.since = text, time.Now()
 		p.mu.Unlock()
@@ -121,17 +121,17 @@ func (p *progress) measured(e profile.Measured) string {
 	defer p.mu.Unlock()
 	p.mu.running = ""
 	p.mu.trials++
-	line := fmt.Sprintf("[%d] %s: ", p.mu.trials, describe(e.Result.Config))
+	line := fmt.Sprintf("[%d] %s: ", p.mu.trials, trialText(e.Result.Config))
 	m := e.Result.Measurement
 	if m == nil {
 		p.mu.failed++
 		return line + "failed: " + strings.TrimSpace(e.Result.Failure.Err.Error())
 	}
-	line += figuresOf(m)
+	line += figuresText(m)
 	if e.Reused {
 		line += " (from the checkpoint)"
 	}
-	p.mu.history = append(p.mu.history, throughput(m))
+	p.mu.history = append(p.mu.history, m.Throughput())
 	if p.better(m) {
 		p.mu.best = &e.Result
 		line += ", the best so far"
@@ -139,12 +139,11 @@ func (p *progress) measured(e profile.Measured) string {
 	return line
 }
 
-// better reports whether a measurement is the best so far. The caller holds p.mu.
+// better reports whether a measurement is the best so far, among those that satisfy the constraints. If
+// none does there is no best one here, while the report names the best that does not (trial.Scorer.Rank).
+// The caller holds p.mu.
 func (p *progress) better(m *trial.Measurement) bool {
-	if p.mu.best == nil {
-		return p.mu.scorer.Passes(m)
-	}
-	return p.mu.scorer.Passes(m) && p.mu.scorer.Score(m, p.mu.best.Measurement) > 0
+	return p.mu.scorer.Passes(m) && (p.mu.best == nil || p.mu.scorer.Score(m, p.mu.best.Measurement) > 0)
 }
 
 func (p *progress) searched(r *profile.ModelReport) string {
@@ -158,30 +157,22 @@ func (p *progress) searched(r *profile.ModelReport) string {
 		line += "\nTime: " + r.Spent.String()
 	}
 	if p.mu.best != nil {
-		line += fmt.Sprintf("\nBest: %s: %s", describe(p.mu.best.Config), figuresOf(p.mu.best.Measurement))
+		line += fmt.Sprintf("\nBest: %s: %s", trialText(p.mu.best.Config), figuresText(p.mu.best.Measurement))
 	}
 	return line
 }
 
-func throughput(m *trial.Measurement) float64 {
-	var sum float64
-	for _, v := range m.Members {
-		sum += v[trial.Throughput]
-	}
-	return sum
-}
-
-func figuresOf(m *trial.Measurement) string {
+func figuresText(m *trial.Measurement) string {
 	var latency float64
 	for _, v := range m.Members {
 		latency = max(latency, v[trial.LatencyP99])
 	}
-	return fmt.Sprintf("%.1f infer/sec, p99 %s", throughput(m), ui.Duration(time.Duration(latency*float64(time.Millisecond))))
+	return fmt.Sprintf("%.1f infer/sec, p99 %s", m.Throughput(), ui.Duration(time.Duration(latency*float64(time.Millisecond))))
 }
 
-// describe returns the variants and the load of a trial.
-func describe(c trial.Config) string {
-	text := profile.VariantsName(c)
+// trialText returns the variants and the load of a trial.
+func trialText(c trial.Config) string {
+	text := profile.CheckpointName(c)
 	for _, m := range c.Members {
 		text += ", batch " + strconv.Itoa(m.Load.Batch)
 		switch {
@@ -206,7 +197,7 @@ func (p *progress) render(width, rows int) string {
 	}
 	best := "none"
 	if p.mu.best != nil {
-		best = fmt.Sprintf("%s, %s", describe(p.mu.best.Config), figuresOf(p.mu.best.Measurement))
+		best = fmt.Sprintf("%s, %s", trialText(p.mu.best.Config), figuresText(p.mu.best.Measurement))
 	}
 	part := func(text string) ui.Part { return ui.Part{Text: ui.Row(width, ui.Part{Text: text})} }
 	return ui.View(rows,

@@ -13,13 +13,13 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// reporter writes reports.
-type reporter func(ctx context.Context, p process.Process, o *settings.Report) error
+// reportFunc writes reports.
+type reportFunc func(ctx context.Context, p process.Process, o *settings.Report) error
 
 // NewReport returns `triton analyze report`.
 func NewReport(p process.Process) *cobra.Command { return newReport(p, runReport) }
 
-func newReport(p process.Process, run reporter) *cobra.Command {
+func newReport(p process.Process, run reportFunc) *cobra.Command {
 	o := settings.NewReport()
 	cmd := &cobra.Command{
 		Use:   "report -n VARIANTS [flags]",
@@ -39,7 +39,7 @@ Exit codes: 0 done, 1 a wrong option in a file or an error, 2 wrong command line
 		changed := func(flag string) bool {
 			return f.Changed(flag) || flag == "always-report-gpu-metrics" && f.Changed(misspelled)
 		}
-		if err := o.Load(changed); err != nil {
+		if err := o.Finish(changed); err != nil {
 			return &process.ExitError{Code: process.Failure, Err: err}
 		}
 		return run(cmd.Context(), p, o)
@@ -78,14 +78,7 @@ func runReport(_ context.Context, p process.Process, o *settings.Report) error {
 	}
 	recorded := profile.Recorded(settings.NewProfile(), state)
 	recorded.Tool = "triton analyze report " + p.Version
-	configs := make([]settings.ReportConfig, len(o.Configs))
-	for i, c := range o.Configs {
-		if len(c.Plots) == 0 {
-			c.Plots = o.Plots
-		}
-		configs[i] = c
-	}
-	return report.WriteDetails(recorded, configs, report.Options{
+	return report.WriteDetails(recorded, o.Configs, report.Options{
 		Mode: o.Mode, Path: o.ExportPath, Formats: o.OutputFormats, AlwaysGPU: o.AlwaysReportGPUMetrics,
 		Log: func(line string, warning bool) {
 			switch {

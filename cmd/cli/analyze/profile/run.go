@@ -30,17 +30,14 @@ const maxInterrupts = 3
 // run profiles the models and writes the results. After an interrupt or a failure it writes what was
 // measured until then.
 func run(ctx context.Context, p process.Process, o *settings.Profile) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	progress := &progress{w: p.Stderr, quiet: o.Quiet, verbose: o.Verbose}
+	show := &progress{w: p.Stderr, quiet: o.Quiet, verbose: o.Verbose}
 	for _, text := range o.Notices {
-		progress.warn(text)
+		show.warn(text)
 	}
 	if o.ModelRepository == "" && o.Server.LaunchMode != settings.Remote {
-		return recorded(p, o, progress)
+		return recorded(p, o, show)
 	}
-	view, chosen, err := openGPUs(p, o, progress)
+	view, chosen, err := openGPUs(p, o, show)
 	if err != nil {
 		return &process.ExitError{Code: noDevice, Err: err}
 	}
@@ -52,35 +49,35 @@ func run(ctx context.Context, p process.Process, o *settings.Profile) error {
 		return err
 	}
 	defer log.Close()
-	output, err := loadOutput(p, o)
+	output, err := generatorOutput(p, o)
 	if err != nil {
 		return err
 	}
 	defer output.Close()
-	generator, pids := loadGenerator(p, o, output.writer())
+	generator, pids := newGenerator(p, o, output.writer())
 	toMeasure, completer, err := launchers(p, o, visible(o, chosen), pids, log.writer())
 	if err != nil {
 		return err
 	}
-	ctx, interrupt, stop := signals(ctx, p, progress)
+	ctx, interrupt, stop := signals(ctx, p, show)
 	defer stop()
-	progress.start(p.StderrTerminal && p.Getenv("TERM") != "dumb")
+	show.start(p.StderrTerminal && p.Getenv("TERM") != "dumb")
 	report, err := profile.Run(ctx, o, profile.Deps{
 		Launcher: toMeasure, Completer: completer, Connect: connect(p, o), Generator: generator,
-		NewSearch: newSearch(o, progress.print), GPU: view, Devices: chosen, Tool: "triton " + p.Version,
-		Observe: progress.observe, Interrupt: interrupt,
+		NewSearch: newSearch(o, show.print), GPU: view, Devices: chosen, Tool: "triton " + p.Version,
+		Observe: show.observe, Interrupt: interrupt,
 	})
 	if errors.Is(context.Cause(ctx), errThird) {
-		_ = progress.stop()
+		_ = show.stop()
 		return &process.ExitError{Code: interrupted}
 	}
-	return errors.Join(progress.stop(), finish(p, o, progress, report, err))
+	return errors.Join(show.stop(), finish(p, o, show, report, err))
 }
 
 // finish writes the results and returns the exit code.
-func finish(p process.Process, o *settings.Profile, progress *progress, report *profile.Report, err error) error {
+func finish(p process.Process, o *settings.Profile, show *progress, report *profile.Report, err error) error {
 	if measured(report) {
-		if written := writeReports(p, o, report, progress); written != nil {
+		if written := writeReports(p, o, report, show); written != nil {
 			return errors.Join(err, written)
 		}
 	}
@@ -110,12 +107,12 @@ func measured(r *profile.Report) bool {
 }
 
 // recorded writes the results of the newest checkpoint again.
-func recorded(p process.Process, o *settings.Profile, progress *progress) error {
+func recorded(p process.Process, o *settings.Profile, show *progress) error {
 	report, err := profile.ReadRecorded(o)
 	if err != nil {
 		return err
 	}
-	return finish(p, o, progress, report, nil)
+	return finish(p, o, show, report, nil)
 }
 
 // satisfied reports whether every model has a trial that satisfies its constraints.
@@ -134,7 +131,7 @@ func satisfied(r *profile.Report) bool {
 
 // openGPUs returns the devices of this machine and those that were chosen. The view is nil without a
 // driver, and if the server is on another machine.
-func openGPUs(p process.Process, o *settings.Profile, progress *progress) (gpu.View, []gpu.Device, error) {
+func openGPUs(p process.Process, o *settings.Profile, show *progress) (gpu.View, []gpu.Device, error) {
 	if o.DCGMDisable || o.Server.LaunchMode == settings.Remote {
 		return nil, nil, nil
 	}
@@ -144,7 +141,7 @@ func openGPUs(p process.Process, o *settings.Profile, progress *progress) (gpu.V
 	case err == nil:
 		view = opened
 	case !errors.Is(err, gpu.ErrNoDriver):
-		progress.warn(fmt.Sprintf("GPUs are not measured: %v", err))
+		show.warn(fmt.Sprintf("GPUs are not measured: %v", err))
 	}
 	chosen, err := choose(view, o.GPUs)
 	return view, chosen, err
@@ -192,8 +189,8 @@ func serverLog(path string) (sink, error) {
 	return sink{f, f}, nil
 }
 
-// loadOutput returns where the output of the load generator goes.
-func loadOutput(p process.Process, o *settings.Profile) (sink, error) {
+// generatorOutput opens what the output of the load generator goes to.
+func generatorOutput(p process.Process, o *settings.Profile) (sink, error) {
 	switch {
 	case !o.Client.Output:
 		return sink{}, nil
@@ -210,15 +207,15 @@ func loadOutput(p process.Process, o *settings.Profile) (sink, error) {
 // errThird is the cause of a context that the last signal has cancelled.
 var errThird = errors.New("interrupted")
 
-// signals makes the first two signals close interrupt, which ends the profile after the running
-// measurement. The third one cancels the context.
-func signals(ctx context.Context, p process.Process, progress *progress) (_ context.Context, interrupt <-chan struct{}, stop func()) {
+// signals makes the first signal close interrupt, which ends the profile after the running measurement.
+// The second one only warns, the third one cancels the context.
+func signals(ctx context.Context, p process.Process, show *progress) (_ context.Context, interrupt <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	closed := make(chan struct{})
 	received := 0
 	signal := func(os.Signal) {
 		received++
-		progress.warnSignal(received)
+		show.warnSignal(received)
 		switch received {
 		case 1:
 			close(closed)

@@ -47,9 +47,9 @@ func newSearch(o *settings.Profile, notice func(string)) func(profile.Subject) (
 				Unbounded:      o.Search.Unbounded,
 			},
 			Judge: search.Judge{
-				Compare:   scorer.Score,
+				Score:     scorer.Score,
 				Passes:    scorer.Passes,
-				Violation: func(m *trial.Measurement) float64 { return scorer.FailurePercent(m) / 100 },
+				Violation: func(m *trial.Measurement) float64 { return scorer.ViolationPercent(m) / 100 },
 			},
 			Notice: notice,
 			Sweep: search.SweepOptions{
@@ -85,7 +85,7 @@ func spaceModels(models []profile.Model) []search.Model {
 			Batches:      m.BatchSizes,
 			Concurrency:  m.Concurrency,
 			RequestRates: m.RequestRate,
-			Load:         fixedLoad(m.PerfFlags),
+			Load:         loadOfFlags(m.PerfFlags),
 		}
 		out[i].Intervals, _ = m.PerfFlags.Get("request-intervals")
 		if len(m.Parameters) > 0 {
@@ -104,26 +104,26 @@ func instances(c *inferencepb.ModelConfig) int {
 	return max(1, sum)
 }
 
-// fixedLoad returns the load that the flags of the load generator set for all trials of a model, if
+// loadOfFlags returns the load that the flags of the load generator set for all trials of a model, if
 // they set one.
-func fixedLoad(flags settings.Flags) *trial.Load {
+func loadOfFlags(flags settings.Flags) *trial.Load {
 	l := trial.Load{Batch: 1}
 	if text, ok := flags.Get("batch-size"); ok {
-		l.Batch = max(1, leading(text))
+		l.Batch = max(1, firstNumber(text))
 	}
 	if text, ok := flags.Get("concurrency-range"); ok {
-		l.Concurrency = max(1, leading(text))
+		l.Concurrency = max(1, firstNumber(text))
 		return &l
 	}
 	if text, ok := flags.Get("request-rate-range"); ok {
-		l.RequestRate = max(1, leading(text))
+		l.RequestRate = max(1, firstNumber(text))
 		return &l
 	}
 	return nil
 }
 
-// leading returns the first number of a range such as 1:8, and 0 if there is none.
-func leading(text string) int {
+// firstNumber returns the first number of a range such as 1:8, and 0 if there is none.
+func firstNumber(text string) int {
 	first, _, _ := strings.Cut(text, ":")
 	n, _ := strconv.Atoi(first)
 	return n

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"triton/analyzer/bench"
@@ -60,8 +61,8 @@ func launchers(p process.Process, o *settings.Profile, devices []string, pids fu
 	return local, nil, nil
 }
 
-// loadGenerator returns the load generator, and the processes that run a server of launch mode c_api.
-func loadGenerator(p process.Process, o *settings.Profile, output io.Writer) (bench.Generator, func() []int) {
+// newGenerator returns the load generator, and the processes that run a server of launch mode c_api.
+func newGenerator(p process.Process, o *settings.Profile, output io.Writer) (bench.Generator, func() []int) {
 	if o.Client.Path == "" {
 		own := func() []int { return []int{os.Getpid()} }
 		return generator{p, output}, own
@@ -74,23 +75,31 @@ func loadGenerator(p process.Process, o *settings.Profile, output io.Writer) (be
 // are theirs too.
 func connect(p process.Process, o *settings.Profile) func(bench.Endpoints) (profile.Control, error) {
 	return func(at bench.Endpoints) (profile.Control, error) {
-		flags := bench.LoadOptions{}
-		flags.Set("model-name", "any") // is required
-		flags.Set("protocol", o.Client.Protocol)
-		for _, f := range o.Global.PerfFlags {
-			if len(f.Name) > 4 && f.Name[:4] == "ssl-" {
-				flags.Set(f.Name, f.Values...)
-			}
-		}
-		url := at.GRPC
-		if o.Client.Protocol == "http" {
-			url = at.HTTP
-		}
-		flags.Set("url", url)
-		run, err := perfcmd.ParseRun(p, flags.Args())
+		options, err := clientOptions(p, o, at)
 		if err != nil {
 			return nil, fmt.Errorf("TLS options in perf_analyzer_flags: %w", err)
 		}
-		return client.New(run.Client())
+		return client.New(options)
 	}
+}
+
+// clientOptions reads the options of a connection as `triton perf` does, for those about TLS.
+func clientOptions(p process.Process, o *settings.Profile, at bench.Endpoints) (client.Options, error) {
+	flags := bench.LoadOptions{}
+	flags.Set("model-name", "any") // is required
+	flags.Set("protocol", o.Client.Protocol)
+	for _, f := range o.Global.PerfFlags {
+		if strings.HasPrefix(f.Name, "ssl-") {
+			flags.Set(f.Name, f.Values...)
+		}
+	}
+	flags.Set("url", at.GRPC)
+	if o.Client.Protocol == "http" {
+		flags.Set("url", at.HTTP)
+	}
+	run, err := perfcmd.ParseRun(p, flags.Args())
+	if err != nil {
+		return client.Options{}, err
+	}
+	return run.Client(), nil
 }

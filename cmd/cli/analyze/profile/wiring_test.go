@@ -134,7 +134,7 @@ func TestSpaceModels(t *testing.T) {
 	assert.Equal(t, &trial.Load{Batch: 1, RequestRate: 10}, s.Load)
 	assert.Nil(t, s.Patches)
 	m.PerfFlags = settings.Flags{{Name: "concurrency-range", Values: []string{"3"}}, {Name: "batch-size", Values: []string{"2"}}}
-	m.Parameters = settings.Sweep{{Name: "max_batch_size", Values: []any{1, 2}}}
+	m.Parameters = settings.Alternatives{{Name: "max_batch_size", Values: []any{1, 2}}}
 	m.Config = &inferencepb.ModelConfig{}
 	s = spaceModels([]profile.Model{m})[0]
 	assert.Equal(t, &trial.Load{Batch: 2, Concurrency: 3}, s.Load)
@@ -167,7 +167,7 @@ func TestAxes(t *testing.T) {
 		"search_dimensions: response_cache is not searched for m: triton_server_flags have no cache_config",
 		"search_dimensions: length_buckets is not searched for m: the model has no parameter length_buckets",
 	}, notices)
-	listed := settings.Model{Parameters: settings.Sweep{{Name: "dynamic_batching", Values: []any{nil}}}}
+	listed := settings.Model{Parameters: settings.Alternatives{{Name: "dynamic_batching", Values: []any{nil}}}}
 	got, _ = names(listed, &inferencepb.ModelConfig{Backend: "onnxruntime", MaxBatchSize: 8})
 	assert.Equal(t, []string{"threads"}, got)
 }

@@ -12,8 +12,8 @@ import (
 	"triton/pkg/inferencepb"
 )
 
-// sweepOf loads model_config_parameters, written as one line.
-func sweepOf(t *testing.T, text string) (Sweep, error) {
+// alternativesOf loads model_config_parameters, written as one line.
+func alternativesOf(t *testing.T, text string) (Alternatives, error) {
 	t.Helper()
 	p, err := load(t, "model_repository: models\nprofile_models: {a: {model_config_parameters: "+text+"}}")
 	if err != nil {
@@ -68,7 +68,7 @@ func TestSweeps(t *testing.T) {
 		},
 		"{default_model_filename: 8}": {`{"default_model_filename":"8"}`},
 	} {
-		sweep, err := sweepOf(t, text)
+		sweep, err := alternativesOf(t, text)
 		require.NoError(t, err, text)
 		got := []string{}
 		for _, patch := range sweep.Combinations() {
@@ -101,7 +101,7 @@ func TestWrongSweeps(t *testing.T) {
 		"{instance_group: [{count: " + many(400) + "}, {count: " + many(400) + "}]}":                                                          at + `Failed to set the value for field "` + name + `instance_group". Error: the values have more than 100000 combinations`,
 		"{dynamic_batching: {max_queue_delay_microseconds: " + many(400) + ", default_priority_level: " + many(400) + "}}":                    at + `Failed to set the value for field "` + name + `dynamic_batching.default_priority_level". Error: the values have more than 100000 combinations`,
 	} {
-		_, err := sweepOf(t, text)
+		_, err := alternativesOf(t, text)
 		short := text[:min(len(text), 80)]
 		if assert.Error(t, err, short) {
 			first, _, _ := strings.Cut(err.Error(), "\n")

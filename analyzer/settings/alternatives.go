@@ -15,16 +15,16 @@ import (
 // maxAlternatives bounds the values to try of one field of a model's configuration.
 const maxAlternatives = 100_000
 
-// sweepValue is model_config_parameters: the fields of a ModelConfig, each with one or several
+// alternativesValue is model_config_parameters: the fields of a ModelConfig, each with one or several
 // values.
-type sweepValue struct{ to *Sweep }
+type alternativesValue struct{ to *Alternatives }
 
-func (v sweepValue) decode(f field) {
+func (v alternativesValue) decode(f field) {
 	if !f.object() {
 		return
 	}
 	message := (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor()
-	var sweep Sweep
+	var sweep Alternatives
 	for _, m := range f.members() {
 		fd := message.Fields().ByName(protoreflect.Name(m.key))
 		if fd == nil {
