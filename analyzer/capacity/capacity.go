@@ -85,7 +85,7 @@ func (s Setting) PerDevice() int {
 	return (max(s.Instances, 1) + d - 1) / d
 }
 
-// String describes the setting.
+// String describes the setting with all its fields: it also identifies it, in Space.Settings.
 func (s Setting) String() string {
 	batching := "no dynamic batching"
 	if s.Dynamic() {

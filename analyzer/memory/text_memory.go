@@ -77,7 +77,7 @@ func (p *printer) memory() {
 func (p *printer) readings(l footprint.Limit) {
 	var peaks []string
 	for _, a := range p.r.Footprint.Anchors {
-		if a.Failure == nil && !a.Curve() {
+		if a.Failure == nil && !a.IsCurve() {
 			peaks = append(peaks, fmt.Sprintf("%d: %s", a.Instances, sizeText(float64(a.Peak[l.Place]))))
 		}
 	}

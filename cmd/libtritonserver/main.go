@@ -18,7 +18,7 @@ var version string
 func init() {
 	l := &library{version: version, getenv: os.Getenv}
 	sink, err := log.Open(log.DefaultSettings(), os.Stderr, os.Stderr)
-	if err == nil { // without a file there is none
+	if err == nil { // only a log file can fail to open, and these settings name none
 		l.sink, l.log = sink, sink.Logger()
 		capi.SetLog(l.log, sink)
 	}

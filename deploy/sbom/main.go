@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,7 +73,7 @@ func run(args []string) error {
 	if *check {
 		return checkLicenses(p.parts)
 	}
-	for _, name := range slices.Sorted(keys(writers)) {
+	for _, name := range slices.Sorted(maps.Keys(writers)) {
 		if err := save(*outputs[name], writers[name](p)); err != nil {
 			return err
 		}
@@ -82,16 +83,6 @@ func run(args []string) error {
 
 // writers are the documents by flag.
 var writers = map[string]func(*program) any{"spdx": spdx, "cyclonedx": cyclonedx, "provenance": provenance}
-
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
 
 func save(name string, document any) error {
 	if name == "" {

@@ -59,18 +59,19 @@ func respell(model string, src []byte, found []repo.Finding) (out []byte, made [
 // rewrite returns the text with the right words, and notes where each is.
 func rewrite(src []byte, words []respelling) []byte {
 	var out []byte
-	line, start, from := 1, 0, 0 // of the corrected text, and what of src is in it
+	line, lineStart := 1, 0 // in the corrected text
+	copied := 0             // up to where src is in it
 	for i := len(words) - 1; i >= 0; i-- {
 		w := &words[i]
-		between := src[from:w.at]
+		between := src[copied:w.at]
 		if n := bytes.LastIndexByte(between, '\n'); n >= 0 {
 			line += bytes.Count(between, []byte("\n"))
-			start = len(out) + n + 1
+			lineStart = len(out) + n + 1
 		}
 		out = append(out, between...)
-		w.now = modelconfig.Position{Line: line, Col: len(out) - start + 1}
+		w.now = modelconfig.Position{Line: line, Col: len(out) - lineStart + 1}
 		out = append(out, w.right...)
-		from = w.end
+		copied = w.end
 	}
-	return append(out, src[from:]...)
+	return append(out, src[copied:]...)
 }

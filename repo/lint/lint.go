@@ -55,7 +55,7 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 			r := &run{Model: &m, options: o}
 			r.check()
 			runs = append(runs, r)
-			if n == 0 {
+			if n == 0 { // ensembles are checked against the configuration that the server reads by default
 				known.add(r)
 			}
 		}
@@ -76,7 +76,8 @@ func Check(models []repo.Model, o Options) []repo.Finding {
 	return slices.Compact(found)
 }
 
-// variants returns the model with each of its configurations that the server may read.
+// variants returns the model with each of its configurations that the server may read, the default one
+// first.
 func (o *Options) variants(m repo.Model) []repo.Model {
 	list := []repo.Model{m}
 	custom, err := m.CustomConfigs()

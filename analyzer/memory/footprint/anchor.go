@@ -13,7 +13,7 @@ import (
 // maxWindows is how often a stress is repeated while memory grows.
 const maxWindows = 3
 
-// measure runs the phases of one server: load, warm, stress, idle, stop.
+// measure runs the phases of one server: load, warm, stress, idle, work, stop.
 func (r *run) measure(ctx context.Context, instances int, why string, batches []int) (a Anchor) {
 	a.Instances, a.Why = instances, why
 	server, err := r.Subject.Start(ctx, instances)
@@ -65,7 +65,7 @@ func (r *run) phases(ctx context.Context, server Server, s *sampler, a *Anchor, 
 	}
 	a.Retained = s.settle(ctx, r.Times.Settle)
 	a.Peak = s.peak()
-	if a.Curve() {
+	if a.IsCurve() {
 		return nil
 	}
 	a.Work, err = server.Work(ctx)
@@ -76,9 +76,9 @@ func (r *run) phases(ctx context.Context, server Server, s *sampler, a *Anchor, 
 	return err
 }
 
-// Curve reports that the server ran smaller batches before the largest: it shows the memory by batch
+// IsCurve reports that the server ran smaller batches before the largest: it shows the memory by batch
 // size. Allocators do not give back what the smaller ones took, so it is no point of the law.
-func (a *Anchor) Curve() bool { return len(a.Batches) > 1 }
+func (a *Anchor) IsCurve() bool { return len(a.Batches) > 1 }
 
 // stress repeats a window while memory grows.
 func (r *run) stress(ctx context.Context, server Server, s *sampler, a *Anchor, batch int) error {

@@ -298,7 +298,7 @@ func stopped(err error) error {
 
 // completed returns the anchors that are points of the law.
 func (r *run) completed() []Anchor {
-	return slices.DeleteFunc(slices.Clone(r.result.Anchors), func(a Anchor) bool { return a.Failure != nil || a.Curve() })
+	return slices.DeleteFunc(slices.Clone(r.result.Anchors), func(a Anchor) bool { return a.Failure != nil || a.IsCurve() })
 }
 
 // levels returns the distinct counts of the completed anchors in rising order.

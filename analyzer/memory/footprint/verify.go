@@ -55,7 +55,7 @@ func (r *run) climb(ctx context.Context, k int) error {
 // 0 if there is none.
 func (r *run) edge() (fits, fails int) {
 	for _, a := range r.result.Anchors {
-		if a.Curve() && a.Failure == nil {
+		if a.IsCurve() && a.Failure == nil {
 			continue
 		}
 		if !r.fits(a) && (fails == 0 || a.Instances < fails) {

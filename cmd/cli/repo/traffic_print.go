@@ -22,18 +22,15 @@ func writeTrafficJSON(w io.Writer, all []*trafficrules.Status, single bool) erro
 	return e.Encode(all)
 }
 
-func leftColumns(titles ...string) (all []ui.Column) {
-	for _, t := range titles {
+// columns returns columns of texts, then columns of numbers.
+func columns(texts []string, numbers ...string) (all []ui.Column) {
+	for _, t := range texts {
 		all = append(all, ui.Column{Title: t})
 	}
-	return all
-}
-
-func rightColumns(columns []ui.Column, titles ...string) []ui.Column {
-	for _, t := range titles {
-		columns = append(columns, ui.Column{Title: t, Align: ui.Right})
+	for _, t := range numbers {
+		all = append(all, ui.Column{Title: t, Align: ui.Right})
 	}
-	return columns
+	return all
 }
 
 // writeTrafficText writes the rules and the decisions of each model.
@@ -52,7 +49,7 @@ func writeTrafficText(w io.Writer, all []*trafficrules.Status) error {
 		for _, d := range st.Decisions {
 			rows = append(rows, []string{d.Target, d.Version, d.Rule, strconv.FormatUint(d.Count, 10)})
 		}
-		if err := ui.Table(w, rightColumns(leftColumns("Model", "Version", "Rule"), "Requests"), rows); err != nil {
+		if err := ui.Table(w, columns([]string{"Model", "Version", "Rule"}, "Requests"), rows); err != nil {
 			return err
 		}
 	}
@@ -81,8 +78,8 @@ func writeCanaries(w io.Writer, all []*trafficrules.Status) error {
 			}
 			return []string{name, strconv.FormatInt(n.Requests, 10), strconv.FormatInt(n.Failed, 10), ui.Number(n.P99 / 1e3), interval}
 		}
-		columns := rightColumns(leftColumns("Target"), "Requests", "Failed", "p99 ms", "95 % interval")
-		if err := ui.Table(w, columns, [][]string{row("stable", c.Stable), row("canary", c.Canary)}); err != nil {
+		header := columns([]string{"Target"}, "Requests", "Failed", "p99 ms", "95 % interval")
+		if err := ui.Table(w, header, [][]string{row("stable", c.Stable), row("canary", c.Canary)}); err != nil {
 			return err
 		}
 	}
@@ -97,12 +94,12 @@ func writeShadows(w io.Writer, all []*trafficrules.Status) error {
 			continue
 		}
 		fmt.Fprintf(w, "Shadow of %s: %d of %d elements differ, by at most %g\n", st.Model, s.MismatchedElements, s.Elements, s.MaxAbsError)
-		columns := rightColumns(nil, "Compared", "Mismatched", "Failed", "Dropped", "Skipped", "Pending")
+		header := columns(nil, "Compared", "Mismatched", "Failed", "Dropped", "Skipped", "Pending")
 		var row []string
 		for _, n := range []uint64{s.Compared, s.Mismatched, s.Failed, s.Dropped, s.Skipped, uint64(s.Pending)} {
 			row = append(row, strconv.FormatUint(n, 10))
 		}
-		if err := ui.Table(w, columns, [][]string{row}); err != nil {
+		if err := ui.Table(w, header, [][]string{row}); err != nil {
 			return err
 		}
 	}
@@ -124,7 +121,7 @@ func writeDiffs(w io.Writer, all []*trafficrules.Status) error {
 			}
 			rows = append(rows, []string{d.Time.Format(time.DateTime), d.Primary, d.Shadow, d.Output, d.Reason, detail, d.RequestID})
 		}
-		if err := ui.Table(w, leftColumns("Time", "Primary", "Shadow", "Output", "Reason", "Detail", "Request"), rows); err != nil {
+		if err := ui.Table(w, columns([]string{"Time", "Primary", "Shadow", "Output", "Reason", "Detail", "Request"}), rows); err != nil {
 			return err
 		}
 	}
