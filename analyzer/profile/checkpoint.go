@@ -18,6 +18,7 @@ import (
 
 	"triton/analyzer/bench"
 	"triton/analyzer/trial"
+	"triton/pkg/replacefile"
 )
 
 // Checkpoint is the content of a checkpoint.
@@ -120,18 +121,8 @@ func (d CheckpointDirectory) Save(n int, s *Checkpoint) (string, error) {
 	if err := os.MkdirAll(string(d), 0o755); err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}
-	// The name of the temporary file does not end in .ckpt, so that a left-over one is not read.
-	f, err := os.CreateTemp(string(d), strconv.Itoa(n)+checkpointExtension+".*")
-	if err != nil {
+	if err := replacefile.Text(d.file(n), 0o644, text); err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), d.file(n))
-	}
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("checkpoint: %w", err), os.Remove(f.Name()))
 	}
 	return d.file(n), nil
 }

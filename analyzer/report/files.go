@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"triton/pkg/replacefile"
 )
 
 // file writes a file below the export folder. It replaces a former one only when it is complete. The
@@ -24,34 +26,17 @@ func (w writer) file(name, kind string, write func(io.Writer) error) error {
 	return nil
 }
 
-func replaceFile(path string, write func(io.Writer) error) (err error) {
+func replaceFile(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".triton-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
+	return replacefile.Write(path, 0o644, func(f *os.File) error {
+		b := bufio.NewWriter(f)
+		if err := write(b); err != nil {
+			return err
 		}
-	}()
-	b := bufio.NewWriter(f)
-	if err := write(b); err != nil {
-		return err
-	}
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+		return b.Flush()
+	})
 }
 
 // longestName is the length of a folder's name, in bytes, below the 255 of file systems.

@@ -20,7 +20,7 @@ import (
 // rooms is the import table of docs/architecture.md, from top to bottom. A room is some folders, with the packages
 // below them that belong to no deeper folder of the table. It may import the rooms whose first folders are named
 // beside it, all of which stand below it, so that rooms cannot depend on each other in a circle. Within a room
-// packages import each other as they like. status, invariant and log are open to all.
+// packages import each other as they like. status, invariant, log and replacefile are open to all.
 var rooms = []room{
 	{"cmd/triton cmd/libtritonserver deploy", "cmd/cli cmd/cli/flags server server/repository server/backend/plugin server/backend server/scheduler"},
 	{"cmd/cli", "cmd/cli/analyze cmd/cli/perf cmd/cli/serve cmd/cli/repo cmd/cli/flags analyzer/bench repo server/local server server/repository server/backend server/access pkg/client pkg/ui"},
@@ -69,7 +69,7 @@ type room struct{ folders, imports string }
 
 func (r room) name() string { return strings.Fields(r.folders)[0] }
 
-var openToAll = []string{"pkg/status", "pkg/invariant", "pkg/log"}
+var openToAll = []string{"pkg/status", "pkg/invariant", "pkg/log", "pkg/replacefile"}
 
 // isRig reports whether a package is for tests only: it lies in a folder whose name ends in "test". No other
 // package imports one.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"triton/pkg/onnxmodel"
+	"triton/pkg/replacefile"
 )
 
 // placement is one file to bring into the version directory.
@@ -48,7 +49,7 @@ func install(res Result, plan []placement, config string, text []byte, link bool
 		}
 		res.Files = append(res.Files, p.to)
 	}
-	if err := replace(config, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+	if err := replaceText(config, text); err != nil {
 		return Result{}, err
 	}
 	res.Files = append(res.Files, config)
@@ -61,13 +62,13 @@ func place(p placement, link bool) error {
 		return nil
 	}
 	if !link {
-		return replace(p.to, func(w io.Writer) error {
+		return replace(p.to, func(f *os.File) error {
 			in, err := os.Open(p.from)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			_, err = io.Copy(w, in)
+			_, err = io.Copy(f, in)
 			return err
 		})
 	}
@@ -95,26 +96,14 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// replace writes a temporary file in the same folder and renames it when it is complete.
-func replace(path string, write func(io.Writer) error) error {
+// replace replaces a file, in a folder that may not exist yet.
+func replace(path string, write func(*os.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails once it is moved
-	if err := write(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return replacefile.Write(path, 0o644, write)
+}
+
+func replaceText(path string, text []byte) error {
+	return replace(path, func(f *os.File) error { _, err := f.Write(text); return err })
 }

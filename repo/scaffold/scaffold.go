@@ -7,7 +7,6 @@ package scaffold
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -124,7 +123,7 @@ func (m *Model) Write(o Options) (Result, error) {
 	}
 	res := Result{Name: m.name, Notes: m.notes}
 	if m.source != nil {
-		if err := replace(source, func(w io.Writer) error { _, err := w.Write(m.source); return err }); err != nil {
+		if err := replaceText(source, m.source); err != nil {
 			return Result{}, err
 		}
 		res.Files = append(res.Files, source)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"triton/pkg/fleetstate"
+	"triton/pkg/replacefile"
 )
 
 // Sync reads the document and brings the server to it. It returns the first reason why the server
@@ -112,7 +113,7 @@ func (c *Controller) writeCache(text []byte) {
 	}
 	err := os.MkdirAll(filepath.Dir(c.opts.Cache), 0o755)
 	if err == nil {
-		err = replace(c.opts.Cache, text)
+		err = replacefile.Text(c.opts.Cache, mode(c.opts.Cache), text)
 	}
 	if err != nil {
 		c.opts.Log.Warn(fmt.Sprintf("the copy of the last good state cannot be written: %s", err))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"triton/pkg/replacefile"
 	"triton/pkg/status"
 )
 
@@ -59,7 +60,7 @@ func (w *writer) change(ctx context.Context, edit func(text []byte) ([]byte, err
 	if text, err = edit(text); err != nil {
 		return nil, err
 	}
-	if err := replace(path, text); err != nil {
+	if err := replacefile.Text(path, mode(path), text); err != nil {
 		return nil, writeError(path, err)
 	}
 	return text, nil
@@ -67,29 +68,6 @@ func (w *writer) change(ctx context.Context, edit func(text []byte) ([]byte, err
 
 func writeError(path string, err error) error {
 	return status.New(status.Unavailable, "the state %s cannot be written: %s", path, status.Strerror(err))
-}
-
-// replace writes a file so that readers see the old text or the new one, also after a crash.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(mode(path))
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }
 
 // mode returns the permissions of a file, or those of a new one.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
+	"triton/pkg/replacefile"
 	"triton/pkg/trafficrules"
 )
 
@@ -101,25 +101,9 @@ func (s *Service) save() {
 	path := s.canaryFile.path
 	s.mu.Unlock()
 	if err == nil {
-		err = replaceFile(path, append(text, '\n'))
+		err = replacefile.Text(path, 0o600, append(text, '\n'))
 	}
 	if err != nil {
 		s.opts.Log.Warn(fmt.Sprintf("the states of canaries are not kept for a restart: %s", err))
 	}
-}
-
-// replaceFile writes a file so that readers see the old or the new text.
-func replaceFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"triton/pkg/replacefile"
 )
 
 // ReplaceFile gives a file of a user a new content, all of it or nothing: readers, such as a server
@@ -35,29 +37,13 @@ func PutFile(path string, mode fs.FileMode, content []byte) error {
 	return replace(path, former, former.Mode().Perm(), content)
 }
 
-// replace writes a file beside another one and moves it to its place. former is nil if there is none.
-func replace(path string, former fs.FileInfo, mode fs.FileMode, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".triton-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+// replace writes a file in place of another one; former is nil if there is none.
+func replace(path string, former fs.FileInfo, mode fs.FileMode, content []byte) error {
+	return replacefile.Write(path, mode, func(f *os.File) error {
+		_, err := f.Write(content)
+		if err == nil && former != nil {
+			err = keepOwner(f, former)
 		}
-	}()
-	_, err = f.Write(content)
-	if err == nil && former != nil {
-		err = keepOwner(f, former)
-	}
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+		return errors.Join(err, f.Sync())
+	})
 }

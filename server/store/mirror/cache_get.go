@@ -162,20 +162,5 @@ func (c *Cache) place(temp string, b *Blob, w Want) error {
 }
 
 func (c *Cache) writeKey(key, digest string) error {
-	path := c.keyPath(key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(c.ownPath(), "part-")
-	if err != nil {
-		return err
-	}
-	_, err = temp.WriteString(digest)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	return c.putText(c.keyPath(key), []byte(digest))
 }

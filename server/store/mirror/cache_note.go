@@ -10,7 +10,11 @@ import (
 // KeepNote stores a small text under a name, in place of an earlier one. Notes are not content: no limit
 // counts them, and nothing removes them.
 func (c *Cache) KeepNote(name string, text []byte) error {
-	path := c.notePath(name)
+	return c.putText(c.notePath(name), text)
+}
+
+// putText replaces a small file.
+func (c *Cache) putText(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
