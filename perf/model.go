@@ -119,7 +119,7 @@ func discover(ctx context.Context, c Server, run *Config) (*model, error) {
 	if err := m.addComposing(ctx, c, run.Composing); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}
 	}
-	m.decoupled = config.GetModelTransactionPolicy().GetDecoupled()
+	m.decoupled = config.Decoupled()
 	m.ensemble, m.sequence = config.GetPlatform() == "ensemble" || len(run.Composing) > 0, config.GetSequenceBatching() != nil
 	if err := m.expand(ctx, c, modelID{m.signature.Model, version}, config, nil); err != nil {
 		return nil, &SetupError{What: "failed to create model parser", Err: err}

@@ -27,7 +27,7 @@ func completeConfig(written, served *inferencepb.ModelConfig) *inferencepb.Model
 	if len(c.GetOutput()) == 0 {
 		c.Output = served.GetOutput()
 	}
-	if c.GetModelTransactionPolicy() == nil && served.GetModelTransactionPolicy().GetDecoupled() {
+	if c.GetModelTransactionPolicy() == nil && served.Decoupled() {
 		c.ModelTransactionPolicy = served.GetModelTransactionPolicy()
 	}
 	if c.GetSchedulingChoice() == nil && served.GetSchedulingChoice() != nil {

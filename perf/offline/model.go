@@ -28,7 +28,7 @@ func describe(ctx context.Context, c Client, o *Options) (*model, error) {
 		return nil, fmt.Errorf("read the configuration of model %s: %w", o.Model, err)
 	}
 	switch {
-	case config.GetModelTransactionPolicy().GetDecoupled():
+	case config.Decoupled():
 		return nil, fmt.Errorf("model %s is decoupled: it may answer a row any number of times, so there is no one line for each row", o.Model)
 	case config.GetSequenceBatching() != nil:
 		return nil, fmt.Errorf("model %s keeps a state for each sequence: its rows are not independent", o.Model)

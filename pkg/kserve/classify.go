@@ -96,7 +96,7 @@ func compareValues(d tensor.DataType, a, b []byte) int {
 	case tensor.FP64:
 		return cmp.Compare(math.Float64frombits(le.Uint64(a)), math.Float64frombits(le.Uint64(b)))
 	}
-	if d <= tensor.Uint64 {
+	if d <= tensor.Uint64 { // Bool and the unsigned types come first; Of refuses FP16 and BF16
 		return cmp.Compare(unsignedAt(d, a), unsignedAt(d, b))
 	}
 	return cmp.Compare(signedAt(d, a), signedAt(d, b))

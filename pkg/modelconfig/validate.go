@@ -17,7 +17,7 @@ func (c *Config) Validate() []Finding {
 	v.dynamicBatching(c.GetDynamicBatching())
 	v.sequenceBatching(c.GetSequenceBatching())
 	v.ensemble()
-	if c.GetModelTransactionPolicy().GetDecoupled() && c.GetResponseCache().GetEnable() {
+	if c.Decoupled() && c.GetResponseCache().GetEnable() {
 		v.add(ruleCache, "response_cache", "remove response_cache or decoupled",
 			"Response Cache does not currently support model %s with 'decoupled' transaction policy. Please disable the response cache.", c.Name)
 	}

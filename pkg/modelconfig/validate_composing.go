@@ -38,7 +38,7 @@ func (c *Config) ValidateComposing(model func(step int) *pb.ModelConfig) []Findi
 
 // Decoupled reports whether an ensemble of these models may send no response or several.
 func Decoupled(models []*pb.ModelConfig) bool {
-	return slices.ContainsFunc(models, func(m *pb.ModelConfig) bool { return m.GetModelTransactionPolicy().GetDecoupled() })
+	return slices.ContainsFunc(models, func(m *pb.ModelConfig) bool { return m.Decoupled() })
 }
 
 // composingValidator checks an ensemble against its composing models.

@@ -19,7 +19,7 @@ func (p *composingValidator) decoupled(models []*pb.ModelConfig) {
 		if !one {
 			p.addMixed(fmt.Sprintf("ensemble_scheduling.step[%d]", i), p.declared[tensorsOf(s.OutputMap)[0]].model)
 		}
-		if models[i].GetModelTransactionPolicy().GetDecoupled() {
+		if models[i].Decoupled() {
 			source = i + 1
 		}
 		for _, t := range s.OutputMap {

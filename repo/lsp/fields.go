@@ -64,7 +64,7 @@ func describe(path string, fd protoreflect.FieldDescriptor, c *inferencepb.Model
 		kind = "ensemble"
 	case c.GetSequenceBatching() != nil:
 		kind = "sequence"
-	case c.GetModelTransactionPolicy().GetDecoupled():
+	case c.Decoupled():
 		kind = "decoupled"
 	}
 	effect := e[kind]

@@ -22,7 +22,7 @@ func (c *completion) transactions() error {
 // decoupled reports whether a model is decoupled, or an ensemble with such a model.
 func (c *completion) decoupled(config *pb.ModelConfig, depth int) bool {
 	if config.GetEnsembleScheduling() == nil {
-		return config.GetModelTransactionPolicy().GetDecoupled()
+		return config.Decoupled()
 	}
 	if depth == 0 {
 		return false

@@ -173,6 +173,6 @@ func TestDecoupled(t *testing.T) {
 		r, err := render.Complete(&models[i], options)
 		require.NoError(t, err)
 		name := models[i].Name
-		require.Equal(t, name == "many" || name == "inner" || name == "outer", r.Config.GetModelTransactionPolicy().GetDecoupled(), name)
+		require.Equal(t, name == "many" || name == "inner" || name == "outer", r.Config.Decoupled(), name)
 	}
 }

@@ -1,10 +1,9 @@
 package cache
 
 import (
-	"fmt"
-	"runtime/debug"
 	"sync"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/infer"
 	"triton/server/scheduler"
@@ -59,7 +58,7 @@ func (f *flights) submit(r *infer.Request, miss *missObserver) error {
 	}
 	r.Times.Queued = infer.Now()
 	if !r.Enter(fl) {
-		r.Move(infer.Queued, infer.Executing)
+		r.TakeFromQueue()
 		f.mu.Unlock()
 		f.cancelled(r)
 		return nil
@@ -97,7 +96,7 @@ func (fl *flight) finish(resp *infer.Response, how outcome) {
 	var done infer.List
 	f.mu.Lock()
 	for r := fl.followers.Pop(); r != nil; r = fl.followers.Pop() {
-		r.Move(infer.Queued, infer.Executing) // it can no longer be withdrawn
+		r.TakeFromQueue()
 		f.runner.opts.Stats.Pending.Add(-1)
 		done.Push(r)
 		if how == cancelled {
@@ -176,7 +175,7 @@ func (f *flights) submitContained(r *infer.Request) (err error) {
 
 // panicked logs a panic and returns the error for a request that the next runner has not accepted.
 func (f *flights) panicked(r *infer.Request, p any) error {
-	f.runner.opts.Log.Error("panic while a request was submitted", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	log.Panic(f.runner.opts.Log, "panic while a request was submitted", p)
 	if r.State() != infer.Decoded {
 		return nil
 	}
@@ -206,7 +205,7 @@ func (fl *flight) Withdraw(r *infer.Request) bool {
 		fl.flights.mu.Unlock()
 		return false
 	}
-	r.Move(infer.Queued, infer.Executing)
+	r.TakeFromQueue()
 	fl.followers.Remove(r)
 	fl.flights.mu.Unlock()
 	fl.flights.runner.opts.Stats.Pending.Add(-1)
@@ -256,7 +255,7 @@ func (f *flights) drain(completed bool) {
 	f.mu.Lock()
 	for _, fl := range f.mu.byKey {
 		for r := fl.followers.Pop(); r != nil; r = fl.followers.Pop() {
-			r.Move(infer.Queued, infer.Executing)
+			r.TakeFromQueue()
 			left.Push(r)
 		}
 	}

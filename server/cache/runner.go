@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -170,7 +170,7 @@ func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 func (c *Runner) storeContained(k Key, lookup int64, resp *infer.Response) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.opts.Log.Error("panic while a response was cached", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.Panic(c.opts.Log, "panic while a response was cached", p)
 		}
 	}()
 	c.store(k, lookup, resp)

@@ -2,9 +2,8 @@ package ensemble
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/infer"
 )
@@ -64,7 +63,7 @@ func (f *flow) contained(do func()) (returned bool) {
 }
 
 func (f *flow) logPanic(p any) {
-	f.e.opts.Log.Error("panic in an ensemble", "ensemble", f.e.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	log.Panic(f.e.opts.Log, "panic in an ensemble", p, "ensemble", f.e.name)
 }
 
 // submit hands a step's request to its model. A panic becomes an error, unless the

@@ -52,7 +52,7 @@ var (
 func New(o Options) *Ensemble {
 	e := &Ensemble{
 		opts: o, name: o.Config.GetName(), graph: newGraph(o.Config, o.Models), ended: make(chan struct{}),
-		decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled(),
+		decoupled: o.Config.Decoupled(),
 	}
 	for range e.graph.steps {
 		var l *limit

@@ -67,7 +67,7 @@ func newGraph(c *inferencepb.ModelConfig, models []*inferencepb.ModelConfig) *gr
 	}
 	for i, s := range c.GetEnsembleScheduling().GetStep() {
 		m := models[i]
-		n := node{model: s.GetModelName(), batching: m.GetMaxBatchSize() > 0, decoupled: m.GetModelTransactionPolicy().GetDecoupled()}
+		n := node{model: s.GetModelName(), batching: m.GetMaxBatchSize() > 0, decoupled: m.Decoupled()}
 		if v := s.GetModelVersion(); v != -1 {
 			n.version = strconv.FormatInt(v, 10)
 		}

@@ -122,7 +122,7 @@ func (m *fake) execute(_ context.Context, b *infer.Batch) error {
 			r.Fail(status.New(status.Internal, "flaky"))
 		case m.polls && r.Cancelled():
 			r.Fail(status.New(status.Cancelled, "seen"))
-		case m.cfg.GetModelTransactionPolicy().GetDecoupled():
+		case m.cfg.Decoupled():
 			m.repeat(r)
 		}
 	}

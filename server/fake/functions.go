@@ -29,7 +29,7 @@ func (b *functions) Load(_ context.Context, spec backend.Spec) (backend.Model, e
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	return &model{
-		Model: m, name: spec.Name, decoupled: spec.Config.GetModelTransactionPolicy().GetDecoupled(),
+		Model: m, name: spec.Name, decoupled: spec.Config.Decoupled(),
 		seen: b.seen, ctx: ctx, stop: stop,
 	}, nil
 }

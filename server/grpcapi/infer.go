@@ -179,7 +179,7 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 		return statusError(err)
 	}
 	defer func() { m.Release() }() // m changes: ChooseBy
-	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
+	if m.Config().Decoupled() {
 		invalid = errDecoupled
 	}
 	if invalid == nil {

@@ -2,9 +2,9 @@ package grpcapi
 
 import (
 	"log/slog"
-	"runtime/debug"
 
 	"triton/pkg/kserve/rpc"
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/infer"
 )
@@ -23,7 +23,7 @@ func (g panics) recover(method string, err *error) {
 
 func (g panics) report(method string, p any) {
 	if g.log != nil {
-		g.log.Error("panic while serving gRPC", "method", method, "panic", p, "stack", string(debug.Stack()))
+		log.Panic(g.log, "panic while serving gRPC", p, "method", method)
 	}
 }
 

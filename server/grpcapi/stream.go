@@ -218,7 +218,7 @@ func (s *stream) find(c *call, invalid error) error {
 		return err
 	}
 	c.model = m
-	c.decoupled = m.Config().GetModelTransactionPolicy().GetDecoupled()
+	c.decoupled = m.Config().Decoupled()
 	if invalid != nil {
 		return invalid
 	}

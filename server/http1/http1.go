@@ -4,10 +4,10 @@ package http1
 
 import (
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"triton/pkg/log"
 	"triton/server/connlimit"
 )
 
@@ -97,5 +97,5 @@ func reusable(b []byte) []byte {
 
 // panicked logs a panic of the handler. Only the connection of its request ends.
 func (c *core) panicked(p any) {
-	c.log.Error("panic while serving HTTP", "panic", p, "stack", string(debug.Stack()))
+	log.Panic(c.log, "panic while serving HTTP", p)
 }

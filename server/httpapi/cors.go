@@ -29,9 +29,9 @@ func (a *api) cors(x *exchange, r *route) bool {
 		}
 		return false
 	}
-	x.addHeader("Allow", r.methods())
+	x.addHeader("Allow", r.methods.header())
 	if allowed && x.Get("access-control-request-method") != "" {
-		x.addHeader("Access-Control-Allow-Methods", r.methods())
+		x.addHeader("Access-Control-Allow-Methods", r.methods.header())
 		if wanted := x.Get("access-control-request-headers"); wanted != "" {
 			x.addHeader("Access-Control-Allow-Headers", wanted)
 		}

@@ -24,7 +24,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		return a.inferUnloaded(x, r, err)
 	}
 	defer func() { m.Release() }() // m changes: choose
-	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
+	if m.Config().Decoupled() {
 		return errDecoupled
 	}
 	x.sample(m.Name())

@@ -51,11 +51,18 @@ type route struct {
 	version      string // empty: the server's choice
 	region       string // of shared memory; empty: all
 	inRepository bool   // the path named a repository
-	post         bool   // only POST is allowed; without post and getOrPost only GET
-	getOrPost    bool   // GET and POST are allowed
-	deletes      bool   // DELETE is allowed too
-	getOrPut     bool   // GET and PUT are allowed
+	methods      methods
 }
+
+// methods is a set of methods; empty: GET. HEAD is GET without a body in the reply.
+type methods uint8
+
+const (
+	get methods = 1 << iota
+	post
+	put
+	del
+)
 
 // parse finds the endpoint of a path. The whole path must match as it was sent; only names are
 // percent-decoded.
@@ -75,9 +82,9 @@ func parse(path string) (route, bool) {
 	case "/health/ready":
 		return route{to: serverReady}, true
 	case "/logging":
-		return route{to: logSettings, getOrPost: true}, true
+		return route{to: logSettings, methods: get | post}, true
 	case "/trace/setting":
-		return route{to: traceSetting, getOrPost: true}, true
+		return route{to: traceSetting, methods: get | post}, true
 	}
 	if tail, ok := strings.CutPrefix(rest, "/repository"); ok {
 		if r, ok := parseTraffic(tail); ok {
@@ -117,7 +124,7 @@ func parseModel(path string) (route, bool) {
 	switch rest {
 	case "":
 	case "/infer":
-		r.to, r.post = modelInfer, true
+		r.to, r.methods = modelInfer, post
 	case "/ready":
 		r.to = modelReady
 	case "/config":
@@ -125,11 +132,11 @@ func parseModel(path string) (route, bool) {
 	case "/stats":
 		r.to = modelStats
 	case "/generate":
-		r.to, r.post = modelGenerate, true
+		r.to, r.methods = modelGenerate, post
 	case "/generate_stream":
-		r.to, r.post = modelGenerateStream, true
+		r.to, r.methods = modelGenerateStream, post
 	case "/trace/setting":
-		r.to, r.getOrPost = traceSetting, true
+		r.to, r.methods = traceSetting, get|post
 		return r, r.version == ""
 	default:
 		return r, false
@@ -140,9 +147,9 @@ func parseModel(path string) (route, bool) {
 // parseRepository reads what follows /v2/repository: an optional repository name and the action.
 func parseRepository(path string) (route, bool) {
 	if path == "/state" {
-		return route{to: fleetState, getOrPut: true}, true
+		return route{to: fleetState, methods: get | put}, true
 	}
-	r := route{to: repositoryIndex, post: true}
+	r := route{to: repositoryIndex, methods: post}
 	for range 2 {
 		if path == "/index" {
 			return r, true
@@ -187,9 +194,9 @@ func parseRegion(path string, list, register, unregister endpoint) (route, bool)
 	case "/status":
 		r.to = list
 	case "/register":
-		r.to, r.post = register, true
+		r.to, r.methods = register, post
 	case "/unregister":
-		r.to, r.post = unregister, true
+		r.to, r.methods = unregister, post
 	default:
 		return route{}, false
 	}
@@ -233,32 +240,28 @@ func (r *route) checkNames() error {
 		kserve.CheckLength("name of a shared memory region", len(r.region), kserve.MaxName))
 }
 
-// allows reports whether an endpoint takes the method. HEAD is GET without a body in the reply.
-func (r *route) allows(method string) bool {
+// allows reports whether the set has a method.
+func (s methods) allows(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead:
-		return !r.post
+		return s == 0 || s&get != 0
 	case http.MethodPost:
-		return r.post || r.getOrPost
-	case http.MethodDelete:
-		return r.deletes
+		return s&post != 0
 	case http.MethodPut:
-		return r.getOrPut
+		return s&put != 0
+	case http.MethodDelete:
+		return s&del != 0
 	}
 	return false
 }
 
-// methods returns the methods that an endpoint takes, in the form of an Allow header.
-func (r *route) methods() string {
-	switch {
-	case r.deletes:
-		return "GET, HEAD, POST, DELETE, OPTIONS"
-	case r.getOrPost:
-		return "GET, HEAD, POST, OPTIONS"
-	case r.getOrPut:
-		return "GET, HEAD, PUT, OPTIONS"
-	case r.post:
-		return "POST, OPTIONS"
+// header returns the set as the value of an Allow header.
+func (s methods) header() string {
+	all := ""
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		if s.allows(m) {
+			all += m + ", "
+		}
 	}
-	return "GET, HEAD, OPTIONS"
+	return all + http.MethodOptions
 }

@@ -75,7 +75,7 @@ func TestEveryRouteHasAnAction(t *testing.T) {
 				continue
 			}
 			r, ok := parse(path)
-			require.True(t, ok && r.to == to && r.allows(s.Method), path)
+			require.True(t, ok && r.to == to && r.methods.allows(s.Method), path)
 			require.Equal(t, actions[to], s.Action, path)
 		}
 	}

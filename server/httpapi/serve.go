@@ -34,8 +34,8 @@ func (a *api) serve(x *exchange) {
 	default:
 		x.ContentType = http1.JSON
 	}
-	if !r.allows(x.Method) {
-		x.addHeader("Allow", r.methods())
+	if !r.methods.allows(x.Method) {
+		x.addHeader("Allow", r.methods.header())
 		x.refuse(405, "Method Not Allowed")
 		return
 	}

@@ -39,13 +39,13 @@ func parseTraffic(path string) (route, bool) {
 	name, action := cutSegment(tail)
 	switch action {
 	case "/traffic":
-		r.to, r.getOrPost, r.deletes = trafficRules, true, true
+		r.to, r.methods = trafficRules, get|post|del
 	case "/traffic/diffs":
 		r.to = trafficDiffs
 	case "/traffic/promote":
-		r.to, r.post = trafficPromote, true
+		r.to, r.methods = trafficPromote, post
 	case "/traffic/rollback":
-		r.to, r.post = trafficRollback, true
+		r.to, r.methods = trafficRollback, post
 	default:
 		return route{}, false
 	}

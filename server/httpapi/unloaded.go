@@ -29,7 +29,7 @@ func (a *api) inferUnloaded(x *exchange, r *route, cause error) error {
 	}
 	defer func() { m.Release() }() // m changes: choose
 	err = x.forward(req)
-	if err == nil && m.Config().GetModelTransactionPolicy().GetDecoupled() {
+	if err == nil && m.Config().Decoupled() {
 		err = errDecoupled
 	}
 	if err != nil {

@@ -2,7 +2,7 @@ package infer
 
 // Hold keeps the final response back until Deliver or Take. The core calls it before the
 // request can be answered.
-func (r *Request) Hold() { r.reply.holdFinal = true }
+func (r *Request) Hold() { r.reply.hold = holding }
 
 // Deliver ends Hold: it sends the held final response, or, if there is none yet, lets the
 // coming one be sent at once. Without a reference of its own the caller must not use the
@@ -13,10 +13,11 @@ func (r *Request) Deliver() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	p.holdFinal = false
-	if p.finalHeld {
+	held := p.hold == held
+	p.hold = notHeld
+	if held {
 		resp := p.final
-		p.final, p.finalHeld = nil, false
+		p.final = nil
 		r.stampAnswered()
 		r.sendToSink(resp, true)
 	}
@@ -41,7 +42,7 @@ func (r *Request) takeHeld() *Response {
 	if resp == nil || r.wait.n > 0 {
 		return nil
 	}
-	p.holdFinal, p.final, p.finalHeld = false, nil, false
+	p.hold, p.final = notHeld, nil
 	r.stampAnswered()
 	return resp
 }

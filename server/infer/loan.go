@@ -31,18 +31,7 @@ type Delivery struct {
 	Err                error
 }
 
-// loan is the state of a request from the time a backend gets it until the backend is done.
-//
-//	core     Lend      before the call
-//	backend  Keep      during the call: the request outlasts it
-//	core     Revoke    after a call that failed: answers the request and takes it back
-//	core     Returned  after every call
-//	backend  LetGo     ends its use of a kept request, except for the final response
-//	core     Abort     in a drain, or when an instance breaks: answers in place of the backend
-//	core     Reclaim   after the instance is closed: takes back what the backend still keeps
-//	core     Suspend   ends the loan of a rescheduled request
-//
-// A kept request is finished once nothing is pending.
+// loan is the state of a request from the time a backend gets it until the backend is done; see reply.
 type loan struct {
 	owner     Owner // nil: no backend runs the request
 	decoupled bool  // any number of responses
@@ -86,8 +75,9 @@ func (l *loan) happened(what pending) (finished bool) {
 // at once.
 func (r *Request) Lend(o Owner, decoupled bool) {
 	p := &r.reply // not shared yet
-	p.loan.owner, p.loan.decoupled, p.holdFinal = o, decoupled, !decoupled
+	p.loan.owner, p.loan.decoupled, p.hold = o, decoupled, holding
 	if decoupled {
+		p.hold = notHeld
 		r.retainForBackend()
 		o.Kept(r)
 	}

@@ -8,39 +8,55 @@ import (
 
 // reply is the state machine of a request's responses, and of the backend that may keep
 // the request after its call.
-// docs/adr/0009-replies.md has the table. In short:
+// docs/adr/0009-replies.md has the reasons.
 //
-//	answering   nothing sent -> any number of responses -> final response
-//	            (State Answered: later responses are dropped)
-//	delivering  the final response goes to the sink at once or, if the core
-//	            holds it back, on Deliver
-//	lending     a kept request is finished when the call has returned, the final
-//	            response was sent and the backend has let go
+//	by       method    lock     effect
+//	core     Lend      no       before the call: the backend has the request, the core holds its final response back
+//	core     Hold      no       the same for a request without a backend, before it can be answered
+//	backend  Respond   yes      a response goes to the sink, a final one that is held does not; then state Answered
+//	backend  Keep      yes      during the call: the request outlasts it; that of a decoupled model always does
+//	core     Revoke    yes      after a call that failed: answers the request and takes it back
+//	core     Returned  yes      after the call of a kept request
+//	core     Deliver   if kept  the held response goes to the sink, and one that comes later goes there at once
+//	core     Take      if kept  the held response goes to the caller that ran the batch, past the sink
+//	backend  LetGo     yes      ends its use of a kept request, except for the final response
+//	core     Abort     yes      in a drain, or when an instance breaks: answers in place of the backend
+//	core     Reclaim   yes      after the instance is closed: takes back what the backend still keeps
+//	core     Suspend   yes      ends the loan of a rescheduled request
 //
-// Panics in a trace, a response observer or a sink are contained. A trace that panics is
-// removed. A response observer or a sink that panics ends the request with one internal
-// error.
+// Responses that come in state Answered are dropped. A kept request is finished when nothing is pending: its
+// call has returned, its final response was sent and its backend has let go.
 //
-// The lock serializes the responses. A final response sets the state to Answered last, so
-// the core, once it has seen Answered, reads the other fields without the lock. That does
-// not hold while the backend keeps the request.
+// Panics in a trace, a response observer or a sink are contained. A trace that panics is removed. A response
+// observer or a sink that panics ends the request with one internal error.
+//
+// A final response sets the state to Answered last, so the core, once it has seen Answered, reads the other
+// fields without the lock. That does not hold while the backend keeps the request.
 type reply struct {
-	mu        sync.Mutex
-	sent      int32     // responses before the final one
-	holdFinal bool      // the final response waits for Deliver
-	finalHeld bool      // final is set and waits
-	faulted   bool      // a contained panic ended the request before its backend did
-	late      bool      // unanswered after the backend's call: Completed counts the request
-	final     *Response // the held final response; nil also when it has no data
-	err       error     // of the final response
-	loan      loan
+	mu      sync.Mutex
+	sent    int32     // responses before the final one
+	hold    hold      // of the final response
+	faulted bool      // a contained panic ended the request before its backend did
+	late    bool      // unanswered after the backend's call: Completed counts the request
+	final   *Response // the held response; nil also when it has no data
+	err     error     // of the final response
+	loan    loan
 }
+
+// hold is whether the final response waits for Deliver or Take.
+type hold uint8
+
+const (
+	notHeld hold = iota
+	holding      // it will be held when it comes
+	held         // it waits
+)
 
 func (p *reply) reset() {
 	if p.final != nil {
 		p.final.Release()
 	}
-	p.sent, p.holdFinal, p.finalHeld, p.faulted, p.final, p.err, p.late = 0, false, false, false, nil, nil, false
+	p.sent, p.hold, p.faulted, p.final, p.err, p.late = 0, notHeld, false, nil, nil, false
 	// The rest of the loan is used by kept requests only, and by rescheduled ones, whose count goes on.
 	if p.loan.kept != notKept || p.loan.next.Index > 0 {
 		p.loan = loan{}
@@ -84,7 +100,7 @@ func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 	if final && resp == nil && p.sent == 0 && !p.loan.decoupled {
 		resp = errorResponse(ErrNoResponse)
 	}
-	if final && !p.holdFinal { // otherwise Deliver stamps it
+	if final && p.hold == notHeld { // otherwise Deliver stamps it
 		r.Times.Answered = Now()
 	}
 	requested := final
@@ -114,8 +130,8 @@ func (r *Request) send(resp *Response, final bool, delivery *Delivery) bool {
 	if p.late {
 		p.loan.owner.Completed(r, p.err)
 	}
-	if p.holdFinal {
-		p.final, p.finalHeld = resp, true
+	if p.hold != notHeld {
+		p.final, p.hold = resp, held
 	} else {
 		r.sendToSink(resp, true)
 	}

@@ -113,19 +113,6 @@ type Position struct {
 	HeapIndex int    // in the heap of deadlines
 }
 
-// Times are monotonic time stamps in nanoseconds. The stamps from ComputeStart to
-// ComputeEnd are those of the batch. For an ensemble, ComputeStart is 0 and the
-// differences between the other three are sums over its steps.
-type Times struct {
-	Received     int64
-	Queued       int64
-	ComputeStart int64
-	InputEnd     int64
-	OutputStart  int64
-	ComputeEnd   int64
-	Answered     int64 // the final response
-}
-
 var requests = sync.Pool{New: func() any {
 	return &Request{pooled: true}
 }}
@@ -146,6 +133,10 @@ func (r *Request) init() *Request {
 	r.Times = Times{Received: Now()}
 	return r
 }
+
+// TakeFromQueue makes Withdraw ignore a queued request: the caller answers it or puts it into a batch. It returns
+// false if another goroutine has taken it.
+func (r *Request) TakeFromQueue() bool { return r.Move(Queued, Executing) }
 
 // Discard gives up a new request that no model got: it releases both references.
 func (r *Request) Discard() {

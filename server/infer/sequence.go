@@ -103,6 +103,6 @@ func (r *Request) Rescheduled() bool {
 // PrepareRequeue resets a rescheduled request to its state before it was queued.
 func (r *Request) PrepareRequeue() {
 	r.Membership.rescheduled = false
-	r.reply.holdFinal, r.reply.late = false, false
+	r.reply.hold, r.reply.late = notHeld, false
 	r.state.Store(uint32(Decoded))
 }

@@ -2,15 +2,9 @@ package infer
 
 import (
 	"context"
-	"time"
 
 	"triton/pkg/status"
 )
-
-var processStart = time.Now()
-
-// Now returns the monotonic time in nanoseconds that all time stamps use.
-func Now() int64 { return int64(time.Since(processStart)) }
 
 // waiter is the sink of a request with one caller: it keeps the single response for Wait.
 type waiter struct {

@@ -111,7 +111,7 @@ type worker struct {
 // New returns a group; Start runs it.
 func New(o Options) *Group {
 	g := &Group{
-		opts: o, source: o.Source, decoupled: o.Config.GetModelTransactionPolicy().GetDecoupled(),
+		opts: o, source: o.Source, decoupled: o.Config.Decoupled(),
 		allDone: make(chan struct{}), goroutinesDone: make(chan struct{}),
 		drainTimedOut: make(chan struct{}), closing: make(chan struct{}),
 	}

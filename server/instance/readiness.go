@@ -1,10 +1,9 @@
 package instance
 
 import (
-	"fmt"
-	"runtime/debug"
 	"sync"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/backend"
 )
@@ -56,8 +55,7 @@ func (w *worker) checker() backend.ReadinessChecker {
 func (g *Group) checkReady(w *worker, c backend.ReadinessChecker) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			g.opts.Log.Error("panic in the readiness check of an instance", "model", g.opts.Name, "version", g.opts.Version,
-				"instance", w.at.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.Panic(g.opts.Log, "panic in the readiness check of an instance", p, "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 			err = status.New(status.Internal, "the readiness check of instance '%s' panicked", w.at.Name)
 		}
 	}()

@@ -3,8 +3,8 @@ package instance
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/infer"
@@ -73,8 +73,7 @@ func (w *worker) contain(where string) {
 
 // report logs a panic.
 func (w *worker) report(where string, panicked any) {
-	w.group.opts.Log.Error("panic in "+where, "model", w.group.opts.Name, "version", w.group.opts.Version,
-		"instance", w.at.Name, "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+	log.Panic(w.group.opts.Log, "panic in "+where, panicked, "model", w.group.opts.Name, "version", w.group.opts.Version, "instance", w.at.Name)
 }
 
 // finishRequests ends the instance's use of the requests from index i on. After a panic it
@@ -142,8 +141,7 @@ func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) error {
 func (g *Group) executeHere(ctx context.Context, w *worker, b *infer.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			g.opts.Log.Error("an instance panicked", "model", g.opts.Name, "version", g.opts.Version,
-				"instance", w.at.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.Panic(g.opts.Log, "an instance panicked", p, "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 			err = &status.Error{
 				Code: status.Internal, Msg: fmt.Sprintf("instance '%s' of model '%s' broke down during execution", w.at.Name, g.opts.Name),
 				Cause: fmt.Errorf("%w: panic: %v", backend.ErrBroken, p),

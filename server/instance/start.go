@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"runtime/pprof"
 
 	"golang.org/x/sync/errgroup"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/backend"
 	"triton/server/infer"
@@ -83,7 +83,7 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 // containStart is deferred around code that starts an instance: a panic becomes an error.
 func (g *Group) containStart(w *worker, err *error) {
 	if p := recover(); p != nil {
-		g.opts.Log.Error("panic while making an instance", "instance", w.at.Name, "panic", p, "stack", string(debug.Stack()))
+		log.Panic(g.opts.Log, "panic while making an instance", p, "instance", w.at.Name)
 		*err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
 	}
 }

@@ -18,7 +18,7 @@ func (s *Server) Infer(ctx context.Context, req *client.Request) (*client.Respon
 	}
 	defer m.Release()
 	defer r.Release()
-	if m.Config().GetModelTransactionPolicy().GetDecoupled() {
+	if m.Config().Decoupled() {
 		r.Release() // the reference that the model would have taken
 		return nil, status.New(status.Unsupported, "model '%s' may send any number of responses: use Responses", m.Name())
 	}

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log"
 	"triton/pkg/modelconfig"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
@@ -161,7 +161,7 @@ func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedV
 	begin := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
-			b.opts.Log.Error("panic while loading a model", "model", v.label, "version", v.number, "panic", p, "stack", string(debug.Stack()))
+			log.Panic(b.opts.Log, "panic while loading a model", p, "model", v.label, "version", v.number)
 			err = status.New(status.Internal, "the backend of model '%s' panicked while loading: %v", v.label, p)
 		}
 		if err != nil {

@@ -16,7 +16,7 @@ func (b *Builder) cached(v *LoadedVersion, next infer.Runner) (infer.Runner, err
 	if b.opts.Cache == nil || !v.config.GetResponseCache().GetEnable() {
 		return next, nil
 	}
-	if v.config.GetModelTransactionPolicy().GetDecoupled() { // an ensemble's policy follows from its composing models, so it is known only now
+	if v.config.Decoupled() { // an ensemble's policy follows from its composing models, so it is known only now
 		return nil, status.New(status.InvalidArg,
 			"Response Cache does not currently support model %s with 'decoupled' transaction policy. Please disable the response cache.", v.model)
 	}

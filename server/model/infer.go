@@ -9,11 +9,7 @@ import (
 
 // Infer checks and runs a request.
 func (v *LoadedVersion) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	if err := v.checkSafely(r, false); err != nil {
-		r.Release()
-		return nil, err
-	}
-	return v.runner.Infer(ctx, r)
+	return v.infer(ctx, r, false)
 }
 
 // Submit checks and queues a request.
@@ -21,15 +17,19 @@ func (v *LoadedVersion) Submit(r *infer.Request) error { return v.submit(r, fals
 
 // Infer checks and runs the request of a step.
 func (s Step) Infer(ctx context.Context, r *infer.Request) (*infer.Response, error) {
-	if err := s.checkSafely(r, true); err != nil {
-		r.Release()
-		return nil, err
-	}
-	return s.runner.Infer(ctx, r)
+	return s.infer(ctx, r, true)
 }
 
 // Submit checks and queues the request of a step.
 func (s Step) Submit(r *infer.Request) error { return s.submit(r, true) }
+
+func (v *LoadedVersion) infer(ctx context.Context, r *infer.Request, step bool) (*infer.Response, error) {
+	if err := v.checkSafely(r, step); err != nil {
+		r.Release()
+		return nil, err
+	}
+	return v.runner.Infer(ctx, r)
+}
 
 func (v *LoadedVersion) submit(r *infer.Request, step bool) error {
 	err := v.checkSafely(r, step)

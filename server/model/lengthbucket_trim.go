@@ -1,11 +1,10 @@
 package model
 
 import (
-	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"triton/pkg/kserve"
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/infer"
@@ -59,8 +58,7 @@ func (c *trimmer) trimContained(r *infer.Request, resp *infer.Response) (err err
 	defer func() {
 		if p := recover(); p != nil {
 			if r.Log != nil {
-				r.Log.Error("panic while outputs were trimmed to their length", "model", r.ModelName, "version", r.ModelVersion,
-					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				log.Panic(r.Log, "panic while outputs were trimmed to their length", p, "model", r.ModelName, "version", r.ModelVersion)
 			}
 			err = errOutputLength
 		}

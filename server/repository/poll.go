@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/repository/layout"
 	"triton/server/repository/state"
@@ -39,7 +39,7 @@ func (r *Repository) pollSafely(ctx context.Context, o pollOptions) error {
 	return r.runTask(ctx, func(ctx context.Context) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				r.opts.Log.Error("panic while polling the model repository", "panic", p, "stack", string(debug.Stack()))
+				log.Panic(r.opts.Log, "panic while polling the model repository", p)
 				err = status.New(status.Internal, "the poll panicked: %v", p)
 			}
 		}()

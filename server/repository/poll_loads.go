@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 
+	"triton/pkg/log"
 	"triton/server/repository/state"
 	"triton/server/store"
 )
@@ -155,7 +155,7 @@ func (p *poll) spawn(do func()) bool {
 func (p *poll) contained(do func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.r.opts.Log.Error("panic while changing models", "panic", v, "stack", string(debug.Stack()))
+			log.Panic(p.r.opts.Log, "panic while changing models", v)
 		}
 	}()
 	do()

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/model"
 	"triton/server/repository/layout"
@@ -117,7 +117,7 @@ func (r *Repository) warnNoEffect(c *layout.Content) {
 func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *state.Finding, e edit) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.opts.Log.Error("panic while reading a model", "model", f.ID, "panic", p, "stack", string(debug.Stack()))
+			log.Panic(r.opts.Log, "panic while reading a model", p, "model", f.ID)
 			f.Content, f.Err = nil, status.New(status.Internal, "reading model '%s' panicked: %v", f.ID, p)
 		}
 	}()

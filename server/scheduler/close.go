@@ -47,8 +47,7 @@ func (q *Queue) Restore(s *Slot) {
 func (q *Queue) moveAll(to *infer.List) {
 	n := q.mu.waiting.Len()
 	for r := q.mu.waiting.Pop(); r != nil; r = q.mu.waiting.Pop() {
-		// So that Withdraw ignores it.
-		r.Move(infer.Queued, infer.Executing)
+		r.TakeFromQueue()
 		to.Push(r)
 	}
 	q.stats.Pending.Add(-int64(n))

@@ -93,7 +93,7 @@ func (q *Queue) Withdraw(r *infer.Request) bool {
 
 // withdraw is Withdraw. The caller holds q.mu; withdraw releases it.
 func (q *Queue) withdraw(r *infer.Request) bool {
-	if !r.Move(infer.Queued, infer.Executing) {
+	if !r.TakeFromQueue() {
 		q.mu.Unlock()
 		return false
 	}

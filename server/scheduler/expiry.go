@@ -45,7 +45,7 @@ func (q *Queue) takeExpired(now int64) {
 	q.mu.waiting.Expire(now, &rejected)
 	q.stats.Pending.Add(-int64(rejected.Len()))
 	for r := rejected.Pop(); r != nil; r = rejected.Pop() {
-		r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
+		r.TakeFromQueue()
 		q.mu.expired.Push(r)
 	}
 }

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"time"
 
-	"triton/server/infer"
 	"triton/server/stats"
 )
 
@@ -58,7 +57,7 @@ func (q *Queue) fill(s *Slot, decision Decision, now int64) {
 	s.Why = decision.Why
 	for range decision.Count {
 		r := q.mu.waiting.Pop()
-		r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
+		r.TakeFromQueue()
 		if r.Cancelled() {
 			s.cancelled.Push(r)
 			continue

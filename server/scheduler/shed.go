@@ -62,7 +62,7 @@ func (q *Queue) takeDropped() {
 	q.stats.Pending.Add(-int64(d.Len()))
 	for _, l := range []struct{ from, to *infer.List }{{&d.Full, &q.mu.dropped.Full}, {&d.Shed, &q.mu.dropped.Shed}} {
 		for r := l.from.Pop(); r != nil; r = l.from.Pop() {
-			r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
+			r.TakeFromQueue()
 			l.to.Push(r)
 		}
 	}

@@ -130,7 +130,7 @@ func (d *routed) use(t trafficrules.Target) bool {
 	if err != nil {
 		return false
 	}
-	if m.Config().GetModelTransactionPolicy().GetDecoupled() != d.Config().GetModelTransactionPolicy().GetDecoupled() {
+	if m.Config().Decoupled() != d.Config().Decoupled() {
 		m.Release()
 		return false
 	}

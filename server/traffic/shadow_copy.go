@@ -52,7 +52,7 @@ func (s *shadow) Begin(r *infer.Request, primary infer.Model) *shadowCopy {
 // before the comparison.
 func copyable(r *infer.Request, primary infer.Model) bool {
 	config := primary.Config()
-	if config.GetModelTransactionPolicy().GetDecoupled() || config.GetSequenceBatching() != nil ||
+	if config.Decoupled() || config.GetSequenceBatching() != nil ||
 		config.GetEnsembleScheduling() != nil && (r.SequenceID != 0 || r.SequenceIDStr != "") {
 		return false
 	}

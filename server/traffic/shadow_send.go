@@ -3,10 +3,9 @@ package traffic
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
+	"triton/pkg/log"
 	"triton/pkg/trafficrules"
 	"triton/server/infer"
 )
@@ -21,7 +20,7 @@ func (s *shadow) send(ctx context.Context, c *shadowCopy) {
 		return
 	}
 	defer m.Release()
-	if m.Name() == c.name && m.Version() == c.version || m.Config().GetModelTransactionPolicy().GetDecoupled() || m.Config().GetSequenceBatching() != nil {
+	if m.Name() == c.name && m.Version() == c.version || m.Config().Decoupled() || m.Config().GetSequenceBatching() != nil {
 		s.counts.skipped.Add(1)
 		return
 	}
@@ -49,7 +48,7 @@ func (s *shadow) send(ctx context.Context, c *shadowCopy) {
 // contain makes a panic a failed copy: what a copy meets ends nothing but the copy.
 func (s *shadow) contain(c *shadowCopy) {
 	if p := recover(); p != nil {
-		s.opts.Log.Error("panic while a copied request was compared", "primary", c.name+":"+c.version, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		log.Panic(s.opts.Log, "panic while a copied request was compared", p, "primary", c.name+":"+c.version)
 		s.counts.fail(c.diff(nil, errShadowPanic))
 	}
 }

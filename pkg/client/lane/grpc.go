@@ -27,12 +27,12 @@ import (
 const defaultLanes = 6
 
 type grpcClient struct {
-	target    wire.Target
-	metadata  metadata.MD
-	perConn   int
-	streaming bool
-	method    string // of the calls
-	calls     bool   // each request is a call with streams in both directions
+	target        wire.Target
+	metadata      metadata.MD
+	perConn       int
+	streaming     bool
+	method        string // of the calls
+	bidirectional bool   // each request is a call with streams in both directions
 	// compression of requests; empty: none
 	compression string
 	codec       *rpc.Codec

@@ -49,7 +49,7 @@ func (c *grpcClient) dial(ctx context.Context) (Conn, error) {
 	switch {
 	case c.streaming:
 		return &streamLane{grpcLane: l}, nil
-	case c.calls:
+	case c.bidirectional:
 		return &callLane{l}, nil
 	}
 	return l, nil

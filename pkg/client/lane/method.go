@@ -35,7 +35,7 @@ func NewMethod(o MethodOptions) (*Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.method, c.calls = o.Name, o.Streaming
+	c.method, c.bidirectional = o.Name, o.Streaming
 	return &Method{c}, nil
 }
 
@@ -47,7 +47,7 @@ func (m *Method) Prepare(messages ...[]byte) *Prepared {
 		p.size += len(b)
 		p.messages = append(p.messages, mem.BufferSlice{mem.SliceBuffer(b)})
 	}
-	if !m.grpc.calls {
+	if !m.grpc.bidirectional {
 		p.message, p.messages = p.messages[0], nil
 	}
 	return p

@@ -77,7 +77,8 @@ func (d *device) InstanceProfile(number int) (nvml.InstanceProfile, nvml.Return)
 	})
 }
 
-// a100 are the profiles of an A100 with 40 GB. An old driver does not tell their names.
+// a100 are the profiles of an A100 with 40 GB by their numbers in NVML (NVML_GPU_INSTANCE_PROFILE_*). An old driver
+// does not report their names, except for the one with media extensions.
 var a100 = map[int]nvml.InstanceProfile{
 	0: {ID: 19, Slices: 1, Instances: 7, Multiprocessors: 14, MemoryMB: 4864},
 	1: {ID: 14, Slices: 2, Instances: 3, Multiprocessors: 28, MemoryMB: 9856},

@@ -15,7 +15,7 @@ func (r *reader) traffic() *trafficrules.Rules {
 		r.add(keyTraffic, "see the fields in docs/traffic.md", "%v", err)
 		return nil
 	}
-	if rules.Shadow != nil && (r.GetModelTransactionPolicy().GetDecoupled() || r.GetSequenceBatching() != nil) {
+	if rules.Shadow != nil && (r.Decoupled() || r.GetSequenceBatching() != nil) {
 		r.add(keyTraffic, "remove shadow", "shadow: requests of decoupled models and of sequences are not copied")
 	}
 	return rules

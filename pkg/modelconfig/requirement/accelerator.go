@@ -125,11 +125,3 @@ func (k *accelerator) parameter(key, value string, set map[string]string) *Accel
 	}
 	return nil
 }
-
-// AcceleratorNames returns the names of the accelerators.
-func AcceleratorNames() []string { return slices.Sorted(maps.Keys(accelerators)) }
-
-// AcceleratorParameters returns the keys of the parameters that an accelerator knows.
-func AcceleratorParameters(name string) []string {
-	return slices.Sorted(maps.Keys(accelerators[name].parameters))
-}

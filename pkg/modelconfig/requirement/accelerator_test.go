@@ -2,6 +2,7 @@ package requirement
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -120,4 +121,22 @@ func TestWith(t *testing.T) {
 	require.Equal(t, "1", v)
 	_, ok = q.Get("none")
 	require.False(t, ok)
+}
+
+// TestParametersOfFiles: a new parameter that names a file needs a row in the fields of modelconfig's TestNamesOfFiles.
+func TestParametersOfFiles(t *testing.T) {
+	t.Parallel()
+	isFile := regexp.MustCompile("(^|_)(files?|filenames?|paths?|folder|dir)(_|$)|table_name$|load_config$")
+	var all []string
+	for _, a := range accelerators {
+		for key := range a.parameters {
+			if isFile.MatchString(key) {
+				all = append(all, key)
+			}
+		}
+	}
+	require.ElementsMatch(t, []string{
+		"cache_dir", "load_config", "int8_calibration_table_name", "trt_extra_plugin_lib_paths", "trt_timing_cache_path",
+		"trt_ep_context_file_path", "trt_engine_cache_path",
+	}, all)
 }

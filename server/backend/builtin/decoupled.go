@@ -20,7 +20,7 @@ type decoupled struct {
 }
 
 func newDecoupled(cfg *inferencepb.ModelConfig) *decoupled {
-	d := &decoupled{policy: cfg.GetModelTransactionPolicy().GetDecoupled()}
+	d := &decoupled{policy: cfg.Decoupled()}
 	d.life, d.end = context.WithCancel(context.Background())
 	return d
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -69,7 +69,7 @@ func (b *isolated) start(ctx context.Context, spec backend.Spec, o *orphans) (*s
 	s := &session{
 		name: spec.Name, spec: spec, memory: b.memory, pool: spec.Pool, names: namesOf(spec.Config), ended: make(chan struct{}), orphans: o,
 		log:       childLog{log: spec.Log, model: spec.Name, version: spec.Version},
-		decoupled: spec.Config.GetModelTransactionPolicy().GetDecoupled(),
+		decoupled: spec.Config.Decoupled(),
 	}
 	if s.pool == nil {
 		s.pool = b.memory.Pool
@@ -227,7 +227,7 @@ func (s *session) handle(p *child.Process, f child.Frame) error {
 
 // panicked logs a panic of handle.
 func (s *session) panicked(v any) {
-	s.log.log.Error("panic while a frame of an isolated model was handled", "model", s.name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	log.Panic(s.log.log, "panic while a frame of an isolated model was handled", v, "model", s.name)
 }
 
 // answer hands the answer to a question to its goroutine.

@@ -143,7 +143,7 @@ func (i *instance) Execute(ctx context.Context, b *infer.Batch) error {
 	}
 	err := i.runWatched(ctx, b)
 	if err == nil {
-		err = i.prepare(b)
+		err = i.respond(b)
 	}
 	i.gather.Release()
 	i.dropOutputs()
@@ -256,7 +256,7 @@ func (i *instance) setOutputs(b *infer.Batch, derive bool) (derived bool, err er
 		return derived, nil
 	}
 	all, err := b.Alloc(infer.Output{Size: need, Filled: i.model.fills})
-	if err != nil {
+	if err != nil { // ONNX Runtime takes its outputs from memory of its own: perhaps that suffices
 		return i.setOutputs(b, false)
 	}
 	i.buffer = all.Buffer

@@ -16,14 +16,14 @@ import (
 	"triton/server/infer"
 )
 
-// prepare makes the responses of the batch from the outputs of a run.
-func (i *instance) prepare(b *infer.Batch) error {
+// respond makes the responses of the batch from the outputs of a run.
+func (i *instance) respond(b *infer.Batch) error {
 	i.scatter.Start(b)
 	for k := range i.out {
 		if i.out[k].use == 0 {
 			continue
 		}
-		if err := i.prepareOutput(b, k); err != nil {
+		if err := i.respondOutput(b, k); err != nil {
 			i.scatter.Drop()
 			return err
 		}
@@ -31,7 +31,7 @@ func (i *instance) prepare(b *infer.Batch) error {
 	return nil
 }
 
-func (i *instance) prepareOutput(b *infer.Batch, k int) error {
+func (i *instance) respondOutput(b *infer.Batch, k int) error {
 	t := &i.out[k]
 	i.shape = i.shape[:0]
 	if i.scalar[len(i.in)+k] { // ONNX Runtime may still give it dimensions of 1

@@ -6,10 +6,9 @@ package plugin
 import "C"
 
 import (
-	"fmt"
-	"runtime/debug"
 	"unsafe"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/pkg/tensor"
 	"triton/server/backend"
@@ -32,7 +31,7 @@ func (m *model) contain(err **C.TRITONSERVER_Error) {
 }
 
 func (m *model) report(panicked any, err **C.TRITONSERVER_Error) {
-	m.spec.Log.Error("panic in a call from a backend", "model", m.spec.Name, "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+	log.Panic(m.spec.Log, "panic in a call from a backend", panicked, "model", m.spec.Name)
 	if err != nil {
 		*err = give(status.New(status.Internal, "the server panicked: %v", panicked))
 	}

@@ -125,12 +125,13 @@ func (in *instance) Execute(_ context.Context, b *infer.Batch) error {
 	} else {
 		in.call()
 	}
-	err := take(in.failure)
+	err := take(in.failure) // of the call; take clears it
 	in.setTimes(b, begin)
 	return in.settle(b, err)
 }
 
-// prepare fills the requests of a batch.
+// prepare fills the requests of a batch, in C memory that grows with the largest batch, and marks those of a
+// decoupled model as kept.
 func (in *instance) prepare(b *infer.Batch) error {
 	n := len(b.Requests)
 	if n > len(in.requests) {

@@ -146,7 +146,7 @@ func (m *model) setSignature(cfg *inferencepb.ModelConfig) error {
 	}
 	m.spec.Config = cfg
 	m.sig = backend.NewSignature(cfg)
-	m.decoupled = cfg.GetModelTransactionPolicy().GetDecoupled()
+	m.decoupled = cfg.Decoupled()
 	m.c.decoupled = C.bool(m.decoupled)
 	for _, o := range cfg.GetOutput() {
 		m.outputs = append(m.outputs, o.GetName())

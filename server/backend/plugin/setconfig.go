@@ -27,7 +27,7 @@ func merged(current *inferencepb.ModelConfig, text []byte) (*inferencepb.ModelCo
 		if out.ModelTransactionPolicy == nil {
 			out.ModelTransactionPolicy = &inferencepb.ModelTransactionPolicy{}
 		}
-		out.ModelTransactionPolicy.Decoupled = set.GetModelTransactionPolicy().GetDecoupled()
+		out.ModelTransactionPolicy.Decoupled = set.Decoupled()
 	}
 	c := modelconfig.Config{ModelConfig: out}
 	c.Normalize()

@@ -1,12 +1,11 @@
 package python
 
 import (
-	"fmt"
-	"runtime/debug"
 	"strconv"
 	"sync"
 
 	"triton/pkg/kserve"
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/backend/child"
 	"triton/server/infer"
@@ -128,8 +127,7 @@ func (c *call) run(model string, version int64, err error) {
 // contain ends a call after a panic.
 func (c *call) contain() {
 	if p := recover(); p != nil {
-		c.events.log.log.Error("panic while a Python model called another model", "model", c.events.log.model,
-			"instance", c.events.log.instance, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		log.Panic(c.events.log.log, "panic while a Python model called another model", p, "model", c.events.log.model, "instance", c.events.log.instance)
 		c.end(failed(status.New(status.Internal, "internal error while the model was called; the server's log has the details")))
 	}
 }
@@ -160,7 +158,7 @@ func (c *call) submit(name string, version int64) error {
 	if !m.Ready() || m.CheckReady() != nil {
 		return refuse(status.New(status.Internal, "Failed for execute the inference request. Model '%s' is not ready.", name))
 	}
-	if !c.decoupled && m.Config().GetModelTransactionPolicy().GetDecoupled() {
+	if !c.decoupled && m.Config().Decoupled() {
 		return refuse(status.New(status.Internal, "Model %s is using the decoupled. The current BLS request call doesn't support models using the decoupled transaction policy. Please use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for decoupled models.'", name))
 	}
 	c.request.Sink = &holding{c, m}

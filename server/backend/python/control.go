@@ -2,10 +2,9 @@ package python
 
 import (
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
 	"strconv"
 
+	"triton/pkg/log"
 	"triton/pkg/status"
 	"triton/server/backend/child"
 	"triton/server/infer"
@@ -41,8 +40,7 @@ func (e *events) control(p *child.Process, r *child.Reader) {
 func (e *events) runCommand(o modelCommand) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.log.Error("panic while a Python model controlled another model", "model", e.log.model,
-				"instance", e.log.instance, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.Panic(e.log.log, "panic while a Python model controlled another model", p, "model", e.log.model, "instance", e.log.instance)
 			err = status.New(status.Internal, "internal error; the server's log has the details")
 		}
 	}()

@@ -3,11 +3,11 @@ package python
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server/backend"
 	"triton/server/backend/child"
@@ -98,8 +98,7 @@ func (e *events) handle(p *child.Process, f child.Frame) error {
 
 // panicked logs a panic of handle.
 func (e *events) panicked(v any) {
-	e.log.log.Error("panic while a frame of a Python process was handled", "model", e.log.model, "instance", e.log.instance,
-		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	log.Panic(e.log.log, "panic while a frame of a Python process was handled", v, "model", e.log.model, "instance", e.log.instance)
 }
 
 // isCancelled answers whether a request is cancelled. One that is answered is not.

@@ -50,7 +50,7 @@ func (h *harness) lend(id string) *lent {
 func (h *harness) batch(all ...*lent) error {
 	var b infer.Batch
 	for _, l := range all {
-		l.Lend(l.owner, h.spec.Config.GetModelTransactionPolicy().GetDecoupled())
+		l.Lend(l.owner, h.spec.Config.Decoupled())
 		b.Add(l.Request)
 	}
 	err := h.instance.Execute(h.t.Context(), &b)

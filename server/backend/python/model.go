@@ -50,7 +50,7 @@ func (m *model) configure() error {
 		return status.New(status.Internal, "model '%s': writing the configuration as JSON: %w", m.spec.Name, err)
 	}
 	m.config = string(text)
-	m.decoupled = m.spec.Config.GetModelTransactionPolicy().GetDecoupled()
+	m.decoupled = m.spec.Config.Decoupled()
 	for _, out := range m.spec.Config.GetOutput() {
 		m.outputs = append(m.outputs, out.GetName())
 	}

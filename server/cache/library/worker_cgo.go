@@ -9,14 +9,13 @@ import "C"
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"runtime/cgo"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"triton/pkg/log"
 	"triton/pkg/tensor"
 	"triton/server/cache"
 )
@@ -197,7 +196,7 @@ func trtCacheMemory(owner C.uintptr_t, size C.size_t) (memory unsafe.Pointer) {
 		if p := recover(); p != nil {
 			memory = nil
 			if w != nil {
-				w.cache.opts.Log.Error("panic while a cache library copied a response", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				log.Panic(w.cache.opts.Log, "panic while a cache library copied a response", p)
 			}
 		}
 	}()

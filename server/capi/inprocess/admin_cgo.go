@@ -20,7 +20,7 @@ import (
 // service calls f with the service of a server.
 func service(server C.uintptr_t, what string, f func(infer.Service) error) *C.TRITONSERVER_Error {
 	return call(func() error {
-		s := of(server).opts.Service
+		s := serverOf(server).opts.Service
 		if s == nil {
 			return unsupported(what)
 		}
@@ -65,7 +65,7 @@ func capiMetadata(server C.uintptr_t, at *unsafe.Pointer) *C.TRITONSERVER_Error 
 //export capiModelMetadata
 func capiModelMetadata(server C.uintptr_t, name *C.char, version C.int64_t, at *unsafe.Pointer) *C.TRITONSERVER_Error {
 	return call(func() error {
-		m, err := of(server).describe(name, version)
+		m, err := serverOf(server).describe(name, version)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func capiModelMetadata(server C.uintptr_t, name *C.char, version C.int64_t, at *
 //export capiModelConfig
 func capiModelConfig(server C.uintptr_t, name *C.char, version C.int64_t, form C.uint32_t, at *unsafe.Pointer) *C.TRITONSERVER_Error {
 	return call(func() error {
-		m, err := of(server).describe(name, version)
+		m, err := serverOf(server).describe(name, version)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Server) controller() (infer.Controller, error) {
 //export capiLoad
 func capiLoad(server C.uintptr_t, name *C.char, parameters *unsafe.Pointer, count C.uint64_t) *C.TRITONSERVER_Error {
 	return call(func() error {
-		c, err := of(server).controller()
+		c, err := serverOf(server).controller()
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (v loadValue) wrong(want string) error {
 //export capiUnload
 func capiUnload(server C.uintptr_t, name *C.char, dependents C.bool) *C.TRITONSERVER_Error {
 	return call(func() error {
-		c, err := of(server).controller()
+		c, err := serverOf(server).controller()
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func capiUnload(server C.uintptr_t, name *C.char, dependents C.bool) *C.TRITONSE
 //export capiPoll
 func capiPoll(server C.uintptr_t) *C.TRITONSERVER_Error {
 	return call(func() error {
-		if f := of(server).opts.Poll; f != nil {
+		if f := serverOf(server).opts.Poll; f != nil {
 			return f()
 		}
 		return unsupported("a poll of the repositories")
@@ -211,7 +211,7 @@ func capiPoll(server C.uintptr_t) *C.TRITONSERVER_Error {
 //export capiRegister
 func capiRegister(server C.uintptr_t, path *C.char, mapping **C.TRITONSERVER_Parameter, count C.uint32_t) *C.TRITONSERVER_Error {
 	return call(func() error {
-		f := of(server).opts.Register
+		f := serverOf(server).opts.Register
 		if f == nil {
 			return unsupported("the registration of repositories")
 		}
@@ -230,7 +230,7 @@ func capiRegister(server C.uintptr_t, path *C.char, mapping **C.TRITONSERVER_Par
 //export capiUnregister
 func capiUnregister(server C.uintptr_t, path *C.char) *C.TRITONSERVER_Error {
 	return call(func() error {
-		f := of(server).opts.Unregister
+		f := serverOf(server).opts.Unregister
 		if f == nil {
 			return unsupported("the registration of repositories")
 		}
@@ -241,7 +241,7 @@ func capiUnregister(server C.uintptr_t, path *C.char) *C.TRITONSERVER_Error {
 //export capiMetrics
 func capiMetrics(server C.uintptr_t, text **C.char) *C.TRITONSERVER_Error {
 	return call(func() error {
-		f := of(server).opts.Metrics
+		f := serverOf(server).opts.Metrics
 		if f == nil {
 			return unsupported("the text of the metrics")
 		}
@@ -256,7 +256,7 @@ func capiMetrics(server C.uintptr_t, text **C.char) *C.TRITONSERVER_Error {
 //export capiSetExitTimeout
 func capiSetExitTimeout(server C.uintptr_t, seconds C.uint) *C.TRITONSERVER_Error {
 	return call(func() error {
-		f := of(server).opts.SetExitTimeout
+		f := serverOf(server).opts.SetExitTimeout
 		if f == nil {
 			return unsupported("the exit timeout")
 		}
@@ -267,7 +267,7 @@ func capiSetExitTimeout(server C.uintptr_t, seconds C.uint) *C.TRITONSERVER_Erro
 
 //export capiStop
 func capiStop(server C.uintptr_t) *C.TRITONSERVER_Error {
-	return call(func() error { return of(server).stop() })
+	return call(func() error { return serverOf(server).stop() })
 }
 
 func (s *Server) stop() error {
@@ -280,7 +280,7 @@ func (s *Server) stop() error {
 //export capiDelete
 func capiDelete(server *C.TRITONSERVER_Server) *C.TRITONSERVER_Error {
 	return call(func() error {
-		s := of(server.handle)
+		s := serverOf(server.handle)
 		if err := s.stop(); err != nil {
 			return err
 		}

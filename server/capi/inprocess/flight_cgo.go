@@ -50,7 +50,7 @@ var (
 
 //export capiInfer
 func capiInfer(server C.uintptr_t, request *C.TRITONSERVER_InferenceRequest, trace *C.TRITONSERVER_InferenceTrace) *C.TRITONSERVER_Error {
-	return call(func() error { return of(server).start(request, trace) })
+	return call(func() error { return serverOf(server).start(request, trace) })
 }
 
 // start submits a request. After an error the caller keeps it, and no function of it is called.

@@ -45,14 +45,14 @@ func (s *Server) Close() {
 	s.handle = nil
 }
 
-// starter starts the servers of TRITONSERVER_ServerNew, which names nothing that could.
+// starter starts the servers of TRITONSERVER_ServerNew, whose arguments do not say what can start one.
 var starter atomic.Pointer[Starter]
 
 // Provide lets programs start servers.
 func Provide(s Starter) { starter.Store(&s) }
 
-// of returns the server of a handle.
-func of(handle C.uintptr_t) *Server { return cgo.Handle(handle).Value().(*Server) }
+// serverOf returns the server of a handle.
+func serverOf(handle C.uintptr_t) *Server { return cgo.Handle(handle).Value().(*Server) }
 
 // call runs a function for C. A panic becomes its error.
 func call(f func() error) *C.TRITONSERVER_Error {
@@ -98,7 +98,7 @@ func (s *Server) describe(name *C.char, version C.int64_t) (infer.Description, e
 //export capiFindModel
 func capiFindModel(server C.uintptr_t, name *C.char, version C.int64_t, mostPriority, defaultPriority *C.uint64_t) *C.TRITONSERVER_Error {
 	return call(func() error {
-		m, err := of(server).find(C.GoString(name), versionText(version))
+		m, err := serverOf(server).find(C.GoString(name), versionText(version))
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func capiFindModel(server C.uintptr_t, name *C.char, version C.int64_t, mostPrio
 //export capiModelIsReady
 func capiModelIsReady(server C.uintptr_t, name *C.char, version C.int64_t, ready *C.bool) *C.TRITONSERVER_Error {
 	return call(func() error {
-		s, model, number := of(server), C.GoString(name), versionText(version)
+		s, model, number := serverOf(server), C.GoString(name), versionText(version)
 		var is func(name, version string) (bool, error)
 		switch {
 		case s.opts.Service != nil:
@@ -137,13 +137,13 @@ func capiModelIsReady(server C.uintptr_t, name *C.char, version C.int64_t, ready
 //export capiProperties
 func capiProperties(server C.uintptr_t, name *C.char, version C.int64_t, batches, decoupled *C.bool) *C.TRITONSERVER_Error {
 	return call(func() error {
-		m, err := of(server).describe(name, version)
+		m, err := serverOf(server).describe(name, version)
 		if err != nil {
 			return err
 		}
 		defer m.Release()
 		*batches = C.bool(m.Config().GetMaxBatchSize() > 0)
-		*decoupled = C.bool(m.Config().GetModelTransactionPolicy().GetDecoupled())
+		*decoupled = C.bool(m.Config().Decoupled())
 		return nil
 	})
 }

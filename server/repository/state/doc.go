@@ -17,7 +17,7 @@
 //
 // An operation compares them in one Finding for each model, and Finding.Need answers whether the model must
 // be loaded. PlanVersions then says which of its versions are, and Desired.EnsemblesOf which ensembles are
-// loaded again with it.
+// loaded again with it. An empty cell stands for any value.
 //
 //	the stamp of the store      stands  tried  configuration  instances  steps      Need         loads
 //	                            still   before of a client

@@ -114,7 +114,7 @@ func (m *Model) findNewest(chooser infer.Chooser, log *slog.Logger) {
 // sameDecoupling returns the ready versions whose decoupled setting equals that of v. A chooser
 // picks only among them, because frontends read the setting before they decode a request.
 func (m *Model) sameDecoupling(v *model.LoadedVersion) (all []infer.Model) {
-	decoupled := func(v *model.LoadedVersion) bool { return v.Config().GetModelTransactionPolicy().GetDecoupled() }
+	decoupled := func(v *model.LoadedVersion) bool { return v.Config().Decoupled() }
 	for _, l := range m.ReadyVersions() {
 		if decoupled(l) == decoupled(v) {
 			all = append(all, l)

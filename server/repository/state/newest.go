@@ -1,11 +1,10 @@
 package state
 
 import (
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"triton/pkg/inferencepb"
+	"triton/pkg/log"
 	"triton/server/infer"
 	"triton/server/model"
 )
@@ -52,7 +51,7 @@ func (n *Newest) Choose(r *infer.Request, _ infer.Headers) infer.Model {
 func (c *choice) pick(r *infer.Request) (index int) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error("panic while choosing a version; the newest answers", "model", r.ModelName, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.Panic(c.log, "panic while choosing a version; the newest answers", p, "model", r.ModelName)
 			index = -1
 		}
 	}()

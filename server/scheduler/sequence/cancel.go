@@ -11,7 +11,7 @@ import (
 // A sequence in the backlog is removed with all its requests.
 func (s *Source) Withdraw(r *infer.Request) bool {
 	s.mu.Lock()
-	if !r.Move(infer.Queued, infer.Executing) {
+	if !r.TakeFromQueue() {
 		s.mu.Unlock()
 		return false
 	}

@@ -118,7 +118,7 @@ func (d *direct) joins(s *Source, first, r *infer.Request) bool {
 
 // addToBatch adds a request to the batch of an instance.
 func (s *Source) addToBatch(inst *instance, l *slot, seq *sequence, r *infer.Request) {
-	r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
+	r.TakeFromQueue()
 	s.stats.Pending.Add(-1)
 	seq.refs++
 	l.running++

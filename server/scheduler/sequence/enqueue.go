@@ -125,7 +125,7 @@ func (s *Source) join(seq *sequence, r *infer.Request, now int64) {
 func (s *Source) dispatch(seq *sequence, r *infer.Request, run bool) *scheduler.Slot {
 	l := seq.slot
 	if !r.Enter(s) { // it is cancelled
-		r.Move(infer.Queued, infer.Executing)
+		r.TakeFromQueue()
 		s.cancel(seq, r)
 		if l != nil {
 			s.wakeIfDue(l.instance) // another sequence may have the slot now
@@ -185,7 +185,7 @@ func (s *Source) failFrom(seq *sequence, r *infer.Request, err func(*infer.Reque
 
 // failQueued fails a request that has left its list.
 func (s *Source) failQueued(r *infer.Request, err error, why stats.Failure) {
-	r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
+	r.TakeFromQueue()
 	s.stats.Pending.Add(-1)
 	s.fail(r, err, why)
 }

@@ -19,7 +19,7 @@ type oldest struct {
 
 func newOldest(cfg *inferencepb.ModelConfig) *oldest {
 	o := cfg.GetSequenceBatching().GetOldest()
-	ordered := o.GetPreserveOrdering() && cfg.GetModelTransactionPolicy().GetDecoupled() && !cfg.GetSequenceBatching().GetIterativeSequence()
+	ordered := o.GetPreserveOrdering() && cfg.Decoupled() && !cfg.GetSequenceBatching().GetIterativeSequence()
 	return &oldest{ordered: ordered, policy: scheduler.NewDynamicBatching(&inferencepb.ModelConfig{
 		MaxBatchSize: cfg.GetMaxBatchSize(), Input: cfg.GetInput(),
 		SchedulingChoice: &inferencepb.ModelConfig_DynamicBatching{DynamicBatching: &inferencepb.ModelDynamicBatching{
@@ -66,7 +66,7 @@ func (o *oldest) form(s *Source, inst *instance, decision scheduler.Decision) {
 		l := r.Membership.Sequence.(*sequence).slot
 		inst.queue.Remove(r)
 		l.queued = nil
-		r.Move(infer.Queued, infer.Executing) // so that Withdraw ignores it
+		r.TakeFromQueue()
 		s.stats.Pending.Add(-1)
 		if o.ordered {
 			inst.order.Enter(r)

@@ -56,7 +56,7 @@ func (s *Source) requeue(seq *sequence, r *infer.Request) {
 	default:
 		s.join(seq, r, now)
 		if !r.Enter(s) {
-			r.Move(infer.Queued, infer.Executing)
+			r.TakeFromQueue()
 			s.cancel(seq, r)
 		}
 	}

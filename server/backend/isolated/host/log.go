@@ -2,10 +2,9 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 
+	"triton/pkg/log"
 	"triton/server/backend/child"
 )
 
@@ -55,6 +54,6 @@ func (l *logHandler) WithGroup(name string) slog.Handler {
 	return &more
 }
 
-func logPanic(log *slog.Logger, where string, p any) {
-	log.Error("panic in "+where, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+func logPanic(to *slog.Logger, where string, p any) {
+	log.Panic(to, "panic in "+where, p)
 }
