@@ -52,12 +52,11 @@ type Server struct {
 	cpus      int
 	cache     cache.Cache // nil: none
 	// stopCache stops the background work of the cache; nil: there is none.
-	stopCache func()
-	// registry holds the metrics, regions the shared memory of clients.
+	stopCache    func()
 	registry     *prometheus.Registry
 	modelMetrics *backend.Metrics // that models define
 	phases       *stats.LoadRecorder
-	regions      *shm.Manager
+	regions      *shm.Manager     // shared memory of clients
 	connections  *connlimit.Limit // of all ports; set when they open
 	reserved     reservations     // set while the models load
 	// Set by Run; metrics is nil without the endpoint.
@@ -134,30 +133,42 @@ func New(o Options) (*Server, error) {
 		Program: o.Isolation.Program, Pool: s.pool, Environ: o.Isolation.Environ, MemoryLimit: o.Isolation.MemoryLimit,
 		Account: requests.budget.Pools(),
 	})
-	s.models = repository.New(repository.Options{
-		Options: model.Options{
-			Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(), AutoComplete: o.AutoComplete, Bounds: o.Bounds, CPUs: s.cpus,
-			Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability},
-			Pool:    s.pool, Log: o.Log, Holds: o.Models.Holds,
-			GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
-			Isolation: s.isolation, Isolate: o.Isolation.All,
-			Phases: s.phases, Metrics: s.modelMetrics, Stats: s.statsOptions(), Cache: s.cache, Limiter: o.RateLimiter.limiter(),
-			HostPolicies: o.HostPolicies,
-		},
-		Agents: agents.New(agents.Options{Directory: o.Agents.Directory, PreferLibrary: o.Agents.PreferLibrary, Log: o.Log}),
-		Paths:  o.Repositories, Open: s.remote.open, LoadThreads: o.LoadThreads, StrictReadiness: o.StrictReadiness, Readiness: o.Readiness,
-		RequireLibraries: o.RequireLibraries, ID: o.ID, Version: TritonVersion, Extensions: extensions,
-		Control: o.Models.Control, Startup: o.Models.Startup, LoadRetries: o.Models.Retries,
-		ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing, Closed: o.Models.Closed, SettleTime: o.Models.SettleTime,
-		Demand: s.demand(), GPUMemory: s.gpus.processMemory, MemoryRecord: o.Models.MemoryRecord,
-		Changed: func(model string, newest *inferencepb.ModelConfig) { s.traffic.Changed(model, newest) },
-		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
-	})
+	s.models = repository.New(s.repositoryOptions(&o))
 	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log, Record: o.CanaryRecord})
 	if err := s.openState(); err != nil {
 		return nil, errors.Join(err, s.closeCache())
 	}
 	return s, nil
+}
+
+// repositoryOptions returns the options of the models.
+func (s *Server) repositoryOptions(o *Options) repository.Options {
+	return repository.Options{
+		Options: s.modelOptions(o), Agents: agents.New(agents.Options{Directory: o.Agents.Directory, PreferLibrary: o.Agents.PreferLibrary, Log: o.Log}),
+		ID: o.ID, Version: TritonVersion, Extensions: extensions,
+
+		Paths: o.Repositories, Open: s.remote.open, ConfigName: o.Models.ConfigName, Namespacing: o.Models.Namespacing,
+		Control: o.Models.Control, Startup: o.Models.Startup, SettleTime: o.Models.SettleTime,
+		LoadThreads: o.LoadThreads, LoadRetries: o.Models.Retries, Closed: o.Models.Closed,
+		StrictReadiness: o.StrictReadiness, Readiness: o.Readiness, RequireLibraries: o.RequireLibraries,
+		Demand: s.demand(), GPUMemory: s.gpus.processMemory, MemoryRecord: o.Models.MemoryRecord,
+
+		// s.traffic is made later: it serves these models.
+		Changed: func(model string, newest *inferencepb.ModelConfig) { s.traffic.Changed(model, newest) },
+		Resolve: func(model string) (string, string) { return s.traffic.Resolve(model) },
+	}
+}
+
+// modelOptions returns the options of each model version.
+func (s *Server) modelOptions(o *Options) model.Options {
+	return model.Options{
+		Backends: o.Backends, BackendDirectory: o.BackendDirectory, BackendSettings: o.backendSettings(),
+		AutoComplete: o.AutoComplete, Bounds: o.Bounds, Pool: s.pool, Cache: s.cache, Limiter: o.RateLimiter.limiter(), Holds: o.Models.Holds,
+		CPUs: s.cpus, Machine: modelconfig.Machine{GPUs: s.gpus.indices(), MinComputeCapability: o.MinComputeCapability}, HostPolicies: o.HostPolicies,
+		GPULimits: o.Models.GPULimits, GPUUsage: s.gpus.usage, Capability: s.gpus.capability,
+		Isolation: s.isolation, Isolate: o.Isolation.All,
+		Log: o.Log, Phases: s.phases, Metrics: s.modelMetrics, Stats: s.statsOptions(),
+	}
 }
 
 // Service returns the service that frontends call, for callers in the same process.
@@ -193,24 +204,10 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	defer s.kill()
 	defer s.gpus.close()
-	if err := s.checkTLS(); err != nil {
-		return errors.Join(err, s.stop(nil))
-	}
-	if err := s.openGuard(); err != nil {
-		return errors.Join(err, s.stop(nil))
-	}
 	defer s.closeGuard()
-	if err := s.reservePorts(); err != nil {
+	defer func() { s.reserved.releaseAll() }()
+	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.stop(nil))
-	}
-	defer s.reserved.releaseAll()
-	if err := s.startCache(ctx); err != nil {
-		return errors.Join(err, s.stop(nil))
-	}
-	if !s.opts.ServeWhileLoading {
-		if err := s.load(ctx); err != nil {
-			return errors.Join(err, s.stop(nil))
-		}
 	}
 	if ctx.Err() != nil {
 		return s.stop(nil)
@@ -296,3 +293,16 @@ type consoleError struct{ err *status.Error }
 
 func (t consoleError) Error() string { return t.err.Code.String() + " - " + t.err.Msg }
 func (t consoleError) Unwrap() error { return t.err }
+
+// prepare does what precedes the ports: it checks the files, reserves the ports, and loads the models.
+func (s *Server) prepare(ctx context.Context) error {
+	for _, step := range []func() error{s.checkTLS, s.openGuard, s.reservePorts, func() error { return s.startCache(ctx) }} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if s.opts.ServeWhileLoading {
+		return nil
+	}
+	return s.load(ctx)
+}

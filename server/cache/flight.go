@@ -242,10 +242,9 @@ func removeMissObserver(r *infer.Request) missObserver {
 	return *miss
 }
 
-// drain is called after the drain of the next runner. If that drain completed, all leaders
-// are answered. Their followers are submitted, and the next runner refuses each; drain waits
-// for the last one. If the drain timed out, drain answers the
-// followers that still wait.
+// drain is called after the drain of the next runner. If that drain completed, all leaders are answered. Their
+// followers are submitted, and the next runner refuses each; drain waits for the last one. If the drain timed
+// out, drain answers the followers that still wait.
 func (f *flights) drain(completed bool) {
 	if completed {
 		f.promoting.Wait()

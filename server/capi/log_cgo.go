@@ -25,8 +25,8 @@ func logger() *slog.Logger {
 	return discard
 }
 
-// SetLog makes l the log of C code: that of the last server of the process, as in Triton. Its levels follow the settings of sink; without one they are those that l
-// has now.
+// SetLog makes l the log of C code: that of the last server of the process, as in Triton. Its levels follow the
+// settings of sink; without one they are those that l has now.
 func SetLog(l *slog.Logger, sink *log.Sink) {
 	current.Store(l)
 	if sink != nil {

@@ -27,33 +27,19 @@ import (
 )
 
 // actions are the rights that the calls need. A call without an entry is refused.
-var actions = map[string]policy.Action{
-	"/" + rpc.Service + "/ServerLive":                                policy.ActionHealth,
-	"/" + rpc.Service + "/ServerReady":                               policy.ActionHealth,
-	"/" + rpc.Service + "/ModelReady":                                policy.ActionReady,
-	"/" + rpc.Service + "/ServerMetadata":                            policy.ActionMetadata,
-	"/" + rpc.Service + "/ModelMetadata":                             policy.ActionMetadata,
-	"/" + rpc.Service + "/ModelInfer":                                policy.ActionInfer,
-	"/" + rpc.Service + "/ModelStreamInfer":                          policy.ActionInfer,
-	"/" + rpc.Service + "/ModelConfig":                               policy.ActionConfig,
-	"/" + rpc.Service + "/ModelStatistics":                           policy.ActionStatistics,
-	"/" + rpc.Service + "/RepositoryIndex":                           policy.ActionIndex,
-	"/" + rpc.Service + "/RepositoryModelLoad":                       policy.ActionLoad,
-	"/" + rpc.Service + "/RepositoryModelUnload":                     policy.ActionLoad,
-	"/" + rpc.Service + "/SystemSharedMemoryStatus":                  policy.ActionSharedMemory,
-	"/" + rpc.Service + "/SystemSharedMemoryRegister":                policy.ActionSharedMemory,
-	"/" + rpc.Service + "/SystemSharedMemoryUnregister":              policy.ActionSharedMemory,
-	"/" + rpc.Service + "/CudaSharedMemoryStatus":                    policy.ActionSharedMemory,
-	"/" + rpc.Service + "/CudaSharedMemoryRegister":                  policy.ActionSharedMemory,
-	"/" + rpc.Service + "/CudaSharedMemoryUnregister":                policy.ActionSharedMemory,
-	"/" + rpc.Service + "/TraceSetting":                              policy.ActionSettings,
-	"/" + rpc.Service + "/LogSettings":                               policy.ActionSettings,
-	grpc_health_v1.Health_Check_FullMethodName:                       policy.ActionHealth,
-	grpc_health_v1.Health_List_FullMethodName:                        policy.ActionHealth,
-	grpc_health_v1.Health_Watch_FullMethodName:                       policy.ActionHealth,
-	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      policy.ActionMetadata,
-	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": policy.ActionMetadata,
-}
+var actions = func() map[string]policy.Action {
+	all := map[string]policy.Action{
+		grpc_health_v1.Health_Check_FullMethodName:                       policy.ActionHealth,
+		grpc_health_v1.Health_List_FullMethodName:                        policy.ActionHealth,
+		grpc_health_v1.Health_Watch_FullMethodName:                       policy.ActionHealth,
+		"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      policy.ActionMetadata,
+		"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": policy.ActionMetadata,
+	}
+	for name, n := range needs {
+		all["/"+rpc.Service+"/"+name] = n.action
+	}
+	return all
+}()
 
 // permission is what a guard has decided about the caller of a call.
 type permission struct {
@@ -64,15 +50,15 @@ type permission struct {
 }
 
 // account returns what counts the memory of the caller.
-func (a *permission) account() *memory.Caller {
-	if a == nil {
+func (p *permission) account() *memory.Caller {
+	if p == nil {
 		return nil
 	}
-	return a.memory
+	return p.memory
 }
 
 // leave ends the call.
-func (a *permission) leave() { a.account().Leave() }
+func (p *permission) leave() { p.account().Leave() }
 
 type permissionKey struct{}
 
@@ -122,10 +108,10 @@ func connectionPeer(raw net.Conn, info credentials.AuthInfo) *policy.Principal {
 }
 
 // admit decides about a call once its model is known.
-func (a *permission) admit(ctx context.Context, model, version string) (access.Entry, error) {
-	c := a.call
+func (p *permission) admit(ctx context.Context, model, version string) (access.Entry, error) {
+	c := p.call
 	c.Model, c.Version = model, version
-	entry, refusal := a.Admit(ctx, &c)
+	entry, refusal := p.Admit(ctx, &c)
 	if refusal != nil {
 		return entry, refusal
 	}
@@ -133,25 +119,25 @@ func (a *permission) admit(ctx context.Context, model, version string) (access.E
 }
 
 // admitMessage is admit for the message of a call that is no inference.
-func (a *permission) admitMessage(ctx context.Context, req any) (access.Entry, error) {
-	if a.refusal != nil {
-		return access.Entry{}, a.refusal
+func (p *permission) admitMessage(ctx context.Context, req any) (access.Entry, error) {
+	if p.refusal != nil {
+		return access.Entry{}, p.refusal
 	}
 	model, version := modelOfMessage(req)
 	if h, ok := req.(*grpc_health_v1.HealthCheckRequest); ok {
 		if model, version, ok = modelOf(h.GetService()); ok {
-			_, entry, err := a.admitHealth(ctx, model, version)
+			_, entry, err := p.admitHealth(ctx, model, version)
 			return entry, err
 		}
 	}
-	return a.admit(ctx, model, version)
+	return p.admit(ctx, model, version)
 }
 
 // admitHealth decides about a health check of one model and returns its permission.
-func (a *permission) admitHealth(ctx context.Context, model, version string) (*permission, access.Entry, error) {
-	b := *a
+func (p *permission) admitHealth(ctx context.Context, model, version string) (*permission, access.Entry, error) {
+	b := *p
 	b.call.Action, b.call.Model, b.call.Version = policy.ActionReady, model, version
-	if b.Session, b.refusal = a.Again(ctx, &b.call); b.refusal != nil {
+	if b.Session, b.refusal = p.Again(ctx, &b.call); b.refusal != nil {
 		return nil, access.Entry{}, b.refusal
 	}
 	entry, err := b.admit(ctx, model, version)
@@ -159,24 +145,24 @@ func (a *permission) admitHealth(ctx context.Context, model, version string) (*p
 }
 
 // renew decides again about a request of a stream, if the rules have changed since it was admitted.
-func (a *permission) renew(ctx context.Context, c *call) error {
-	if a == nil || !a.Stale() {
+func (p *permission) renew(ctx context.Context, c *call) error {
+	if p == nil || !p.Stale() {
 		return nil
 	}
-	again := a.call
+	again := p.call
 	again.Model, again.Version = c.name, c.version
-	if refusal := a.Check(ctx, &again); refusal != nil {
+	if refusal := p.Check(ctx, &again); refusal != nil {
 		return refusal
 	}
 	return nil
 }
 
 // check decides again about a call that lasts. A nil permission may go on.
-func (a *permission) check(ctx context.Context) error {
-	if a == nil {
+func (p *permission) check(ctx context.Context) error {
+	if p == nil {
 		return nil
 	}
-	if refusal := a.Check(ctx, &a.call); refusal != nil {
+	if refusal := p.Check(ctx, &p.call); refusal != nil {
 		return refusal
 	}
 	return nil
@@ -247,13 +233,13 @@ func endStatus(err error) string {
 
 // admitRequest decides about one request of an inference call, in a message of that many bytes. The
 // entry is to be ended.
-func (a *permission) admitRequest(ctx context.Context, r *infer.Request, bytes int64) (access.Entry, error) {
-	if a == nil {
+func (p *permission) admitRequest(ctx context.Context, r *infer.Request, bytes int64) (access.Entry, error) {
+	if p == nil {
 		return access.Entry{}, nil
 	}
-	c := a.call
+	c := p.call
 	c.Model, c.Version, c.Bytes = r.ModelName, r.ModelVersion, bytes
-	entry, refusal := a.Admit(ctx, &c)
+	entry, refusal := p.Admit(ctx, &c)
 	if refusal != nil {
 		return entry, refusal
 	}

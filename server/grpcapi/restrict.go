@@ -7,31 +7,38 @@ import (
 
 	"triton/pkg/kserve/rpc"
 	"triton/pkg/status"
+	"triton/server/access/policy"
 	"triton/server/frontend"
 )
 
-// categories maps each call to its category.
-var categories = map[string]frontend.Category{
-	"ServerLive":                   frontend.HealthCalls,
-	"ServerReady":                  frontend.HealthCalls,
-	"ModelReady":                   frontend.HealthCalls,
-	"ServerMetadata":               frontend.MetadataCalls,
-	"ModelMetadata":                frontend.MetadataCalls,
-	"ModelInfer":                   frontend.InferenceCalls,
-	"ModelStreamInfer":             frontend.InferenceCalls,
-	"ModelConfig":                  frontend.ModelConfigCalls,
-	"ModelStatistics":              frontend.StatisticsCalls,
-	"RepositoryIndex":              frontend.ModelRepositoryCalls,
-	"RepositoryModelLoad":          frontend.ModelRepositoryCalls,
-	"RepositoryModelUnload":        frontend.ModelRepositoryCalls,
-	"SystemSharedMemoryStatus":     frontend.SharedMemoryCalls,
-	"SystemSharedMemoryRegister":   frontend.SharedMemoryCalls,
-	"SystemSharedMemoryUnregister": frontend.SharedMemoryCalls,
-	"CudaSharedMemoryStatus":       frontend.SharedMemoryCalls,
-	"CudaSharedMemoryRegister":     frontend.SharedMemoryCalls,
-	"CudaSharedMemoryUnregister":   frontend.SharedMemoryCalls,
-	"TraceSetting":                 frontend.TraceCalls,
-	"LogSettings":                  frontend.LoggingCalls,
+// need is what a call needs: the secret of a category, if that is restricted, and the right to an action.
+type need struct {
+	category frontend.Category
+	action   policy.Action
+}
+
+// needs are those of the calls of the inference service, by method.
+var needs = map[string]need{
+	"ServerLive":                   {frontend.HealthCalls, policy.ActionHealth},
+	"ServerReady":                  {frontend.HealthCalls, policy.ActionHealth},
+	"ModelReady":                   {frontend.HealthCalls, policy.ActionReady},
+	"ServerMetadata":               {frontend.MetadataCalls, policy.ActionMetadata},
+	"ModelMetadata":                {frontend.MetadataCalls, policy.ActionMetadata},
+	"ModelInfer":                   {frontend.InferenceCalls, policy.ActionInfer},
+	"ModelStreamInfer":             {frontend.InferenceCalls, policy.ActionInfer},
+	"ModelConfig":                  {frontend.ModelConfigCalls, policy.ActionConfig},
+	"ModelStatistics":              {frontend.StatisticsCalls, policy.ActionStatistics},
+	"RepositoryIndex":              {frontend.ModelRepositoryCalls, policy.ActionIndex},
+	"RepositoryModelLoad":          {frontend.ModelRepositoryCalls, policy.ActionLoad},
+	"RepositoryModelUnload":        {frontend.ModelRepositoryCalls, policy.ActionLoad},
+	"SystemSharedMemoryStatus":     {frontend.SharedMemoryCalls, policy.ActionSharedMemory},
+	"SystemSharedMemoryRegister":   {frontend.SharedMemoryCalls, policy.ActionSharedMemory},
+	"SystemSharedMemoryUnregister": {frontend.SharedMemoryCalls, policy.ActionSharedMemory},
+	"CudaSharedMemoryStatus":       {frontend.SharedMemoryCalls, policy.ActionSharedMemory},
+	"CudaSharedMemoryRegister":     {frontend.SharedMemoryCalls, policy.ActionSharedMemory},
+	"CudaSharedMemoryUnregister":   {frontend.SharedMemoryCalls, policy.ActionSharedMemory},
+	"TraceSetting":                 {frontend.TraceCalls, policy.ActionSettings},
+	"LogSettings":                  {frontend.LoggingCalls, policy.ActionSettings},
 }
 
 // restrictions maps the full name of each restricted call to the secret that it needs.
@@ -47,8 +54,8 @@ func newRestrictions(rules *frontend.Restrictions) restrictions {
 			all[method] = &frontend.SecretHeader{Name: "triton-grpc-protocol-" + need.Name, Value: need.Value}
 		}
 	}
-	for name, c := range categories {
-		add("/"+rpc.Service+"/"+name, c)
+	for name, n := range needs {
+		add("/"+rpc.Service+"/"+name, n.category)
 	}
 	add(grpc_health_v1.Health_Check_FullMethodName, frontend.HealthCalls)
 	add(grpc_health_v1.Health_Watch_FullMethodName, frontend.HealthCalls)

@@ -38,19 +38,19 @@ type netHTTPListener struct {
 }
 
 // end stops further connections from being handed over.
-func (m *netHTTPListener) end() { m.once.Do(func() { close(m.done) }) }
+func (l *netHTTPListener) end() { l.once.Do(func() { close(l.done) }) }
 
-func (m *netHTTPListener) Accept() (net.Conn, error) {
+func (l *netHTTPListener) Accept() (net.Conn, error) {
 	select {
-	case c := <-m.ch:
+	case c := <-l.ch:
 		return c, nil
-	case <-m.done:
+	case <-l.done:
 		return nil, net.ErrClosed
 	}
 }
 
-func (m *netHTTPListener) Close() error   { return nil }
-func (m *netHTTPListener) Addr() net.Addr { return m.addr }
+func (l *netHTTPListener) Close() error   { return nil }
+func (l *netHTTPListener) Addr() net.Addr { return l.addr }
 
 // netHTTPConn is a connection that net/http serves, with the bytes that were read from it
 // before.

@@ -13,20 +13,6 @@ import (
 	"triton/server/shm"
 )
 
-// actions are the rights that the endpoints need. An endpoint without an entry is refused.
-var actions = [...]policy.Action{
-	serverLive: policy.ActionHealth, serverReady: policy.ActionHealth, modelReady: policy.ActionReady,
-	serverMetadata: policy.ActionMetadata, modelMetadata: policy.ActionMetadata,
-	modelConfig: policy.ActionConfig, modelStats: policy.ActionStatistics,
-	modelInfer: policy.ActionInfer, modelGenerate: policy.ActionInfer, modelGenerateStream: policy.ActionInfer,
-	repositoryIndex: policy.ActionIndex, repositoryLoad: policy.ActionLoad, repositoryUnload: policy.ActionLoad,
-	trafficRules: policy.ActionTraffic, trafficList: policy.ActionTraffic, trafficDiffs: policy.ActionTraffic,
-	trafficPromote: policy.ActionTraffic, trafficRollback: policy.ActionTraffic,
-	systemStatus: policy.ActionSharedMemory, systemRegister: policy.ActionSharedMemory, systemUnregister: policy.ActionSharedMemory,
-	cudaStatus: policy.ActionSharedMemory, cudaRegister: policy.ActionSharedMemory, cudaUnregister: policy.ActionSharedMemory,
-	traceSetting: policy.ActionSettings, logSettings: policy.ActionSettings, fleetState: policy.ActionState,
-}
-
 // permission is what a guard has decided about the caller of a request.
 type permission struct {
 	access.Session
@@ -40,10 +26,7 @@ var noRegions = shm.New(shm.Options{})
 // admit asks the guard about the request. A refusal is the reply already.
 func (x *exchange) admit(r *route) bool {
 	o := &x.api.opts
-	action := policy.ActionNone
-	if int(r.to) < len(actions) {
-		action = actions[r.to]
-	}
+	action := needs[r.to].action
 	if o.Data && action.Control() {
 		x.ContentType = http1.JSON
 		x.refuse(http.StatusForbidden, access.Elsewhere.Msg)

@@ -26,9 +26,9 @@ func (w *worker) backOff() time.Duration {
 	return min(minBackOff<<n, maxBackOff)
 }
 
-// restart replaces the instance of a worker if it is broken. It returns false if it is not,
-// when the group is drained, or when the instance is removed. The worker's goroutine calls it when it holds the slot and
-// no batch runs.
+// restart replaces the instance of a worker if it is broken. It returns false if it is not, when the group is
+// drained, or when the instance is removed. The worker's goroutine calls it when it holds the slot and no batch
+// runs.
 func (g *Group) restart(ctx context.Context, w *worker) bool {
 	w.life.Lock()
 	broken := w.life.state == Broken

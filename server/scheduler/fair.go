@@ -39,8 +39,9 @@ type flow struct {
 	delay         standing
 }
 
-// rowTime is the virtual time of a row at weight 1, which weights up to 16 divide. A request counts as at most maxRows rows, so
-// that the times of all flows are less than half of the range of uint64 apart: they may wrap around.
+// rowTime is the virtual time of a row at weight 1, which weights up to 16 divide. A request counts as at most
+// maxRows rows, so that the times of all flows are less than half of the range of uint64 apart: they may wrap
+// around.
 const (
 	rowTime = 720720
 	maxRows = 1 << 20

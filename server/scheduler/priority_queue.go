@@ -33,11 +33,11 @@ func (NoBatching) Evaluate(*PriorityQueue, int64, bool) Decision {
 	return Decision{Count: 1, Why: stats.Immediate}
 }
 
-// PriorityQueue holds the waiting requests in the order of service: by priority level,
-// and within a level first those whose timeout has not passed, then those that wait after
-// their timeout. Callers that are known take turns in a level: which of their requests is
-// next is decided when a batch is formed, and not changed after that. It makes all decisions of a Queue without a lock, a goroutine or a
-// clock: all times are parameters, in nanoseconds by infer.Now or any other clock.
+// PriorityQueue holds the waiting requests in the order of service: by priority level, and within a level first
+// those whose timeout has not passed, then those that wait after their timeout. Callers that are known take
+// turns in a level: which of their requests is next is decided when a batch is formed, and not changed after
+// that. It makes all decisions of a Queue without a lock, a goroutine or a clock: all times are parameters, in
+// nanoseconds by infer.Now or any other clock.
 type PriorityQueue struct {
 	policy    Policy
 	rules     Rules

@@ -8,8 +8,8 @@ import (
 	"triton/pkg/status"
 )
 
-// object is an opened shared memory object. It is supported where missing pages can be handled, see fault_linux.go: elsewhere shm_open
-// is a function of the C library, not a path.
+// object is an opened shared memory object. It is supported where missing pages can be handled, see
+// fault_linux.go: elsewhere shm_open is a function of the C library, not a path.
 type object struct {
 	file *os.File
 	id   [2]uint64

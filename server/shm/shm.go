@@ -75,9 +75,9 @@ func (m *Manager) register(r *region) error {
 	return nil
 }
 
-// unregister removes a region of a kind, or all of them if name is empty. The region stays
-// until the last request that uses it has ended, also requests that come meanwhile. A name that is not registered is not an error. unregister returns the
-// regions whose memory could not be closed.
+// unregister removes a region of a kind, or all of them if name is empty. The region stays until the last
+// request that uses it has ended, also requests that come meanwhile. A name that is not registered is not an
+// error. unregister returns the regions whose memory could not be closed.
 func (m *Manager) unregister(k kind, name string) (stuck []*region) {
 	var removed []*region
 	m.mu.Lock()

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Finder returns a function that returns the models of a name as List does, without listing the paths:
+// Lookup returns a function that returns the models of a name as List does, without listing the paths:
 // with a thousand models a listing takes longer than the load of a small one. It is nil if a path is not a
 // directory of this machine that can be listed now, and on systems where a file is found under other
 // names than its own.
-func (p *Paths) Finder() func(name string) ([]Model, error) {
+func (p *Paths) Lookup() func(name string) ([]Model, error) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return nil
 	}

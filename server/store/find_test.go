@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFinder: a look-up finds what a listing has, for every name that could be mistaken for a model.
-func TestFinder(t *testing.T) {
+// TestLookup: a look-up finds what a listing has, for every name that could be mistaken for a model.
+func TestLookup(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	one, two, third := filepath.Join(base, "1"), filepath.Join(base, "2"), filepath.Join(base, "3")
@@ -30,7 +30,7 @@ func TestFinder(t *testing.T) {
 		p := NewPaths([]string{two, one}, namespaces, OpenDir)
 		// z has the name of b, so the folder b has none; x and y are one name twice.
 		require.NoError(t, p.Register(t.Context(), third, map[string]string{"z": "b", "x": "renamed", "y": "renamed"}))
-		find := p.Finder()
+		find := p.Lookup()
 		require.NotNil(t, find)
 		all, err := p.List(t.Context())
 		require.NoError(t, err)
@@ -47,17 +47,17 @@ func TestFinder(t *testing.T) {
 	}
 }
 
-// TestNoFinder: without all paths at hand a listing says what is wrong.
-func TestNoFinder(t *testing.T) {
+// TestNoLookup: without all paths at hand a listing says what is wrong.
+func TestNoLookup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	require.Nil(t, NewPaths([]string{dir, filepath.Join(dir, "gone")}, false, OpenDir).Finder())
-	require.Nil(t, NewPaths([]string{file}, false, OpenDir).Finder())
+	require.Nil(t, NewPaths([]string{dir, filepath.Join(dir, "gone")}, false, OpenDir).Lookup())
+	require.Nil(t, NewPaths([]string{file}, false, OpenDir).Lookup())
 	far := NewPaths([]string{dir}, false, func(string) (Place, error) { return elsewhere{}, nil })
-	require.Nil(t, far.Finder(), "a place that is not of this machine")
-	require.NotNil(t, NewPaths([]string{dir}, false, OpenDir).Finder())
+	require.Nil(t, far.Lookup(), "a place that is not of this machine")
+	require.NotNil(t, NewPaths([]string{dir}, false, OpenDir).Lookup())
 }
 
 // elsewhere is a place that is not a directory of this machine.

@@ -151,8 +151,8 @@ func (g *generator) count() int64 {
 	}
 }
 
-// nested gives the input the shape of the nested arrays at the cursor, the outer one of count
-// elements, and returns how many elements they have. ok is false for another value and if the model's shape is another one. A
+// nested gives the input the shape of the nested arrays at the cursor, the outer one of count elements, and
+// returns how many elements they have. ok is false for another value and if the model's shape is another one. A
 // shape without the first dimension, which is open, is that of a batch of one.
 func (g *generator) nested(t *kserve.Tensor, model tensor.Shape, count int64) (total int64, ok bool) {
 	r := &g.d.r

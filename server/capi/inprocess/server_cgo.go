@@ -113,14 +113,14 @@ func capiFindModel(server C.uintptr_t, name *C.char, version C.int64_t, mostPrio
 func capiModelIsReady(server C.uintptr_t, name *C.char, version C.int64_t, ready *C.bool) *C.TRITONSERVER_Error {
 	return call(func() error {
 		s, model, number := serverOf(server), C.GoString(name), versionText(version)
-		var is func(name, version string) (bool, error)
+		var isReady func(name, version string) (bool, error)
 		switch {
 		case s.opts.Service != nil:
-			is = s.opts.Service.ModelReady
+			isReady = s.opts.Service.ModelReady
 		case s.opts.Control != nil:
-			is = s.opts.Control.ModelReady
+			isReady = s.opts.Control.ModelReady
 		default:
-			is = func(name, version string) (bool, error) {
+			isReady = func(name, version string) (bool, error) {
 				m, err := s.find(name, version)
 				if err == nil {
 					m.Release()
@@ -128,7 +128,7 @@ func capiModelIsReady(server C.uintptr_t, name *C.char, version C.int64_t, ready
 				return err == nil, err
 			}
 		}
-		ok, err := is(model, number)
+		ok, err := isReady(model, number)
 		*ready = C.bool(ok)
 		return err
 	})

@@ -25,17 +25,17 @@ type Store interface {
 	Fetch(ctx context.Context, m store.Model, version string) (*store.Folder, error)
 }
 
-// Finder is a store that can look up models by their names without listing all.
-type Finder interface {
-	// Finder returns the look-up, for one operation. It does not wait for the network, returns the models
+// Lookups is a store that can look up models by their names without listing all.
+type Lookups interface {
+	// Lookup returns the look-up, for one operation. It does not wait for the network, returns the models
 	// that List returns for a name, by namespace, and an error if it could not see all of them. It is nil
 	// if that is not possible now: then List says why.
-	Finder() func(name string) ([]store.Model, error)
+	Lookup() func(name string) ([]store.Model, error)
 }
 
 var (
-	_ Store  = (*store.Paths)(nil)
-	_ Finder = (*store.Paths)(nil)
+	_ Store   = (*store.Paths)(nil)
+	_ Lookups = (*store.Paths)(nil)
 )
 
 // Reader reads the models of a store.

@@ -48,7 +48,7 @@ func (r *Reader) List(ctx context.Context) *Listing {
 }
 
 // Look returns the listing for an operation on a few models. It lists only stores that are no
-// Finder, or cannot look up names now.
+// Lookups, or cannot look up names now.
 func (r *Reader) Look(ctx context.Context) *Listing {
 	l := &Listing{reader: *r, look: true}
 	l.Renew(ctx)
@@ -60,8 +60,8 @@ func (l *Listing) Renew(ctx context.Context) {
 	l.Release()
 	begin := time.Now()
 	l.Models, l.Err, l.find = nil, nil, nil
-	if f, ok := l.reader.Store.(Finder); ok && l.look && ctx.Err() == nil {
-		l.find = f.Finder()
+	if f, ok := l.reader.Store.(Lookups); ok && l.look && ctx.Err() == nil {
+		l.find = f.Lookup()
 	}
 	if l.find == nil {
 		l.Models, l.Err = l.reader.Store.List(ctx)
