@@ -1,9 +1,11 @@
 package perf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"triton/perf/load"
 )
@@ -49,12 +51,8 @@ func exceeded(history []point, limitNs int64) bool {
 	if limitNs == 0 || len(history) < windowCount {
 		return false
 	}
-	for _, p := range history[len(history)-windowCount:] {
-		if p.latency >= limitNs {
-			return true
-		}
-	}
-	return false
+	_, high := extremes(history[len(history)-windowCount:])
+	return high.latency >= limitNs
 }
 
 // spread returns how much the last windows differ, zeros before there are enough.
@@ -81,15 +79,6 @@ func (t *lastWindows) add(w *window, p point, err error) {
 	}
 }
 
-func (t *lastWindows) firstError() error {
-	for _, err := range t.errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // measureWindows measures until three windows agree, as perf_analyzer does. It returns the last
 // three windows, nil if none has requests.
 func (r *run) measureWindows(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
@@ -114,15 +103,10 @@ func (r *run) measureWindows(ctx context.Context, cursor *windowCursor, l *Level
 		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
 		l.Stable = true
 	}
-	if err := t.firstError(); err != nil && !l.Incomplete {
+	if err := cmp.Or(t.errs...); err != nil && !l.Incomplete {
 		return nil, err
 	}
-	var good []*window
-	for _, w := range t.recent {
-		if w != nil {
-			good = append(good, w)
-		}
-	}
+	good := slices.DeleteFunc(t.recent, func(w *window) bool { return w == nil })
 	if len(good) == 0 {
 		return nil, nil
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -187,9 +188,7 @@ func convertArgument(k argumentKind, v, old any) (any, error) {
 	case pairs:
 		all := map[string]string{}
 		labels, _ := old.(map[string]string)
-		for key, value := range labels {
-			all[key] = value
-		}
+		maps.Copy(all, labels)
 		for _, text := range textList(v) {
 			key, value, _ := strings.Cut(text, "=")
 			all[key] = value

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -28,9 +29,7 @@ type engine struct {
 
 // newEngine returns a client. host is DOCKER_HOST, or empty for the default socket.
 func newEngine(host string) (*engine, error) {
-	if host == "" {
-		host = "unix://" + defaultSocket
-	}
+	host = cmp.Or(host, "unix://"+defaultSocket)
 	network, address, ok := strings.Cut(host, "://")
 	if !ok || network != "unix" && network != "tcp" && network != "http" {
 		return nil, fmt.Errorf("DOCKER_HOST %q: the engine is reached over unix://PATH or tcp://HOST:PORT", host)

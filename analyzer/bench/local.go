@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -193,12 +194,7 @@ func environment(base, devices []string, more map[string]string) []string {
 		}
 		return ""
 	}
-	keys := make([]string, 0, len(more))
-	for k := range more {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(more)) {
 		env = append(env, k+"="+os.Expand(more[k], lookup))
 	}
 	if devices != nil {

@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +15,11 @@ type LoadOptions struct {
 	own    []string // names that Model Analyzer does not know, in the order of Set
 }
 
+// namedOption is an option with the text that Model Analyzer writes for it.
+type namedOption struct{ name, option string }
+
 // shortOptions has the options that Model Analyzer writes in short form, in its order.
-var shortOptions = []struct{ name, option string }{
+var shortOptions = []namedOption{
 	{"model-name", "-m"},
 	{"model-version", "-x"},
 	{"batch-size", "-b"},
@@ -26,7 +30,7 @@ var shortOptions = []struct{ name, option string }{
 }
 
 // verboseOptions has the options without values that come after the short ones.
-var verboseOptions = []struct{ name, option string }{
+var verboseOptions = []namedOption{
 	{"verbose", "-v"},
 	{"extra-verbose", "-v -v"},
 	{"verbose-csv", "--verbose-csv"},
@@ -71,20 +75,8 @@ func (o *LoadOptions) Set(name string, values ...string) {
 }
 
 func knownOption(name string) bool {
-	if slices.Contains(longOptions, name) {
-		return true
-	}
-	for _, s := range shortOptions {
-		if s.name == name {
-			return true
-		}
-	}
-	for _, s := range verboseOptions {
-		if s.name == name {
-			return true
-		}
-	}
-	return false
+	is := func(s namedOption) bool { return s.name == name }
+	return slices.Contains(longOptions, name) || slices.ContainsFunc(shortOptions, is) || slices.ContainsFunc(verboseOptions, is)
 }
 
 // Get returns the last value of an option; empty if it is not set.
@@ -199,12 +191,7 @@ func (o *LoadOptions) UnmarshalJSON(text []byte) error {
 			o.Set(s.name, "true")
 		}
 	}
-	names := make([]string, 0, len(stored.Args))
-	for name := range stored.Args {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(stored.Args)) {
 		if v := storedTexts(stored.Args[name]); len(v) > 0 {
 			o.Set(name, v...)
 		}

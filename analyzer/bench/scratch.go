@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -22,9 +23,7 @@ const scratchNew = time.Minute
 // NewScratch makes a temporary folder in the folder in, the system's if that is empty, with a name that begins
 // with prefix. Older folders of this kind whose programs have ended are removed. remove removes the folder.
 func NewScratch(in, prefix string) (dir string, remove func() error, err error) {
-	if in == "" {
-		in = os.TempDir()
-	}
+	in = cmp.Or(in, os.TempDir())
 	removeLeft(in, prefix)
 	for {
 		if dir, err = os.MkdirTemp(in, prefix); err != nil {

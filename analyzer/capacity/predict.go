@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"time"
 
 	"triton/analyzer/trial"
@@ -61,8 +62,6 @@ func settingOf(c *inferencepb.ModelConfig, devices int) Setting {
 		}
 		s.Instances += max(int(g.GetCount()), 1) * on
 	}
-	if s.Instances == 0 {
-		s.Instances = devices
-	}
+	s.Instances = cmp.Or(s.Instances, devices)
 	return s
 }

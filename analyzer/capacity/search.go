@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -40,10 +41,7 @@ const defaultMost = 1024
 // one instance less is always run, so that the answer shows both sides of the limit.
 func (p Planner) Fewest(s Setting, arrivals []Arrival, t Target) Answer {
 	a := Answer{Setting: s}
-	most := t.Most
-	if most == 0 {
-		most = defaultMost
-	}
+	most := cmp.Or(t.Most, defaultMost)
 	known := map[int]*Outcome{}
 	run := func(k int) *Outcome {
 		if known[k] == nil {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -72,12 +73,7 @@ func (r *run) meets(p Point, instances int) bool {
 }
 
 func (r *run) measuredAny() bool {
-	for _, p := range r.result.Points {
-		if p.Err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.result.Points, func(p Point) bool { return p.Err == nil })
 }
 
 // tooSlow returns the reason when no setting meets the latency budget.

@@ -5,6 +5,8 @@
 package search
 
 import (
+	"slices"
+
 	"triton/analyzer/trial"
 )
 
@@ -146,16 +148,8 @@ func gains(list []*trial.Measurement) bool {
 
 // rising reports whether the newest peak is above all before it.
 func rising(peaks []float64) bool {
-	if len(peaks) < 2 {
-		return true
-	}
 	last := len(peaks) - 1
-	for _, p := range peaks[:last] {
-		if peaks[last] <= p {
-			return false
-		}
-	}
-	return true
+	return last < 1 || peaks[last] > slices.Max(peaks[:last])
 }
 
 // peakOf returns the highest throughput of the measurements.

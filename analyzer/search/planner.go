@@ -47,12 +47,8 @@ func plannerAlgorithm(s Space, o PlannerOptions) (algorithm, error) {
 	if len(s.Models) != 1 || s.Composing() {
 		return nil, fmt.Errorf("the planned search takes one model without composing models")
 	}
-	if o.MaxTrials == 0 {
-		o.MaxTrials = defaultTrials
-	}
-	if o.MinGain == 0 {
-		o.MinGain = defaultGain
-	}
+	o.MaxTrials = cmp.Or(o.MaxTrials, defaultTrials)
+	o.MinGain = cmp.Or(o.MinGain, defaultGain)
 	return func(t *measurer) string {
 		p := &plan{measurer: t, PlannerOptions: o, grid: newGrid(s, o.Axes), failures: map[string]int{}}
 		return p.run()

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -9,9 +10,7 @@ import (
 
 // complete sets the values that depend on others.
 func (p *Profile) complete(host Host) {
-	if p.Client.CPUUtilization == 0 {
-		p.Client.CPUUtilization = 80 * float64(max(1, host.CPUs))
-	}
+	p.Client.CPUUtilization = cmp.Or(p.Client.CPUUtilization, 80*float64(max(1, host.CPUs)))
 	s := &p.Search
 	if s.manual {
 		s.Disable = true
@@ -127,9 +126,7 @@ func (p *Profile) fallBack(m Model) Model {
 		m.Constraints = g.Constraints
 	}
 	m.Constraints = p.shorthands(m.Constraints)
-	if m.Weight == 0 {
-		m.Weight = 1
-	}
+	m.Weight = cmp.Or(m.Weight, 1)
 	if !m.IsSet("perf_analyzer_flags") {
 		m.PerfFlags = slices.Clone(g.PerfFlags)
 	}

@@ -1,6 +1,9 @@
 package settings
 
 import (
+	"maps"
+	"slices"
+
 	"triton/analyzer/trial"
 )
 
@@ -45,31 +48,16 @@ type Field struct {
 
 // Has reports whether a field has alternatives.
 func (s Alternatives) Has(name string) bool {
-	for _, f := range s {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(f Field) bool { return f.Name == name })
 }
 
 // Without returns the alternatives of the other fields.
 func (s Alternatives) Without(names ...string) Alternatives {
-	var out Alternatives
-next:
-	for _, f := range s {
-		for _, n := range names {
-			if f.Name == n {
-				continue next
-			}
-		}
-		out = append(out, f)
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(s), func(f Field) bool { return slices.Contains(names, f.Name) })
 }
 
-// Combinations returns one patch for each combination of values, the last field varying fastest. A
-// sweep without fields has one combination, the empty patch.
+// Combinations returns one patch for each combination of values, the last field varying fastest.
+// Without fields there is one combination, the empty patch.
 func (s Alternatives) Combinations() []trial.Patch {
 	out := []trial.Patch{{}}
 	for _, f := range s {
@@ -77,9 +65,7 @@ func (s Alternatives) Combinations() []trial.Patch {
 		for _, p := range out {
 			for _, v := range f.Values {
 				q := make(trial.Patch, len(p)+1)
-				for k, old := range p {
-					q[k] = old
-				}
+				maps.Copy(q, p)
 				q[f.Name] = v
 				next = append(next, q)
 			}

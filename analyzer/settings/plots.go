@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -81,12 +82,8 @@ func (f field) plot(name string) Plot {
 		word := func(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
 		p.Name = strings.Join(strings.FieldsFunc(strings.ToLower(p.Title), func(r rune) bool { return !word(r) }), "_")
 	}
-	if p.Name == "" {
-		p.Name = string(p.YAxis) + "_v_" + string(p.XAxis)
-	}
-	if p.Title == "" {
-		p.Title = p.Name
-	}
+	p.Name = cmp.Or(p.Name, string(p.YAxis)+"_v_"+string(p.XAxis))
+	p.Title = cmp.Or(p.Title, p.Name)
 	return p
 }
 

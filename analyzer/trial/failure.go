@@ -4,6 +4,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -67,10 +68,5 @@ func hostOnly(text string) bool {
 }
 
 func containsAny(text string, any []string) bool {
-	for _, t := range any {
-		if strings.Contains(text, t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(any, func(t string) bool { return strings.Contains(text, t) })
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -144,17 +145,12 @@ func annotations(o options) map[string]string {
 
 // writeTar writes files in the order of their names.
 func writeTar(output string, files map[string][]byte, modified time.Time) error {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	f, err := os.Create(output)
 	if err != nil {
 		return err
 	}
 	out := tar.NewWriter(f)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		err = errors.Join(out.WriteHeader(&tar.Header{Name: name, Size: int64(len(files[name])), Mode: 0o644, ModTime: modified}))
 		if err == nil {
 			_, err = bytes.NewReader(files[name]).WriteTo(out)

@@ -154,12 +154,7 @@ func applyShapes(in []Tensor, shapes map[string][]int64) []Tensor {
 }
 
 func dynamic(s tensor.Shape) bool {
-	for _, d := range s {
-		if d < 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(d int64) bool { return d < 0 })
 }
 
 // Request returns the request for batch consecutive steps of a stream, starting with step

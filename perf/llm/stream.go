@@ -1,6 +1,9 @@
 package llm
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // stream reads the texts of the responses of one request. A text is a whole JSON document, or
 // a piece of a stream of server-sent events. perf_analyzer records each network read as a
@@ -17,12 +20,7 @@ type stream struct {
 var fields = [][]byte{[]byte("data:"), []byte("event:"), []byte("id:"), []byte("retry:"), []byte(":")}
 
 func beginsEvent(b []byte) bool {
-	for _, f := range fields {
-		if bytes.HasPrefix(b, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fields, func(f []byte) bool { return bytes.HasPrefix(b, f) })
 }
 
 // add reads the text of a response.

@@ -5,6 +5,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,12 +108,8 @@ func New(ctx context.Context, c Client, o Options) (r *Run, err error) {
 }
 
 func (o *Options) setDefaults() {
-	if o.Backoff == 0 {
-		o.Backoff = DefaultBackoff
-	}
-	if o.MemoryBytes == 0 {
-		o.MemoryBytes = DefaultMemoryBytes
-	}
+	o.Backoff = cmp.Or(o.Backoff, DefaultBackoff)
+	o.MemoryBytes = cmp.Or(o.MemoryBytes, DefaultMemoryBytes)
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // the files of the page
 	"encoding/base64"
@@ -53,9 +54,7 @@ func WritePage(w io.Writer, runs []Run, o PageOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Title == "" {
-		o.Title = title(runs)
-	}
+	o.Title = cmp.Or(o.Title, title(runs))
 	views := make([]runView, len(runs))
 	for i := range runs {
 		views[i] = viewOf(&runs[i], u)

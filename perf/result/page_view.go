@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -55,9 +56,7 @@ func viewOf(r *Run, u unit) runView {
 		Name: r.Name, Model: f.Settings.Model, LoadName: loadName(f.Settings.Mode),
 		Program: joinWords(f.Program.Name, f.Program.Version), Machine: machineText(&f.Machine), Settings: settingsText(&f.Settings),
 	}
-	if v.Model == "" {
-		v.Model = "not known"
-	}
+	v.Model = cmp.Or(v.Model, "not known")
 	if s := f.Settings.ModelVersion; s != "" {
 		v.Model += " version " + s
 	}

@@ -159,7 +159,7 @@ func (p *composingValidator) compare(t string, o declaration) {
 			"in ensemble %s, ensemble tensor %s: inconsistent data type: %s is inferred from model %s while %s is inferred from model %s",
 			p.Name, t, first.dataType, first.model, o.dataType, o.model)
 	}
-	if !agree(first.dims, o.dims) && !agree(first.full(), o.full()) {
+	if !first.dims.Agrees(o.dims) && !first.full().Agrees(o.full()) {
 		p.add(ruleEnsembleTypes, o.path, p.shapeHint(hint, first, o),
 			"in ensemble %s, ensemble tensor %s: inconsistent shape: %s is inferred from model %s while %s is inferred from model %s",
 			p.Name, t, first.full(), first.model, o.full(), o.model)
@@ -170,7 +170,7 @@ func (p *composingValidator) compare(t string, o declaration) {
 func (p *composingValidator) shapeHint(otherwise string, first, o declaration) string {
 	for _, pair := range [][2]declaration{{first, o}, {o, first}} {
 		d, other := pair[0], pair[1]
-		if d.reshaped == nil || !agree(d.reshaped, other.dims) {
+		if d.reshaped == nil || !d.reshaped.Agrees(other.dims) {
 			continue
 		}
 		if d.model != p.Name {
@@ -186,17 +186,4 @@ func (p *composingValidator) shapeHint(otherwise string, first, o declaration) s
 		return otherwise + ": its shape for the steps is the reshape"
 	}
 	return otherwise
-}
-
-// agree reports whether two shapes are equal, where -1 equals any dimension.
-func agree(a, b tensor.Shape) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] && a[i] != -1 && b[i] != -1 {
-			return false
-		}
-	}
-	return true
 }

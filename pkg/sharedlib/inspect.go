@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -60,12 +61,7 @@ func inspect(path string) (needs, error) {
 }
 
 func ofServer(symbol string) bool {
-	for _, p := range serverPrefixes {
-		if strings.HasPrefix(symbol, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(serverPrefixes, func(p string) bool { return strings.HasPrefix(symbol, p) })
 }
 
 // machines are the ELF machines of Go's architectures.

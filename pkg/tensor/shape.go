@@ -73,6 +73,11 @@ func (s Shape) Matches(p Shape) bool {
 	return true
 }
 
+// Agrees reports whether two shapes can be of one tensor: -1 in either agrees with any dimension.
+func (s Shape) Agrees(t Shape) bool {
+	return slices.EqualFunc(s, t, func(a, b int64) bool { return a == b || a == -1 || b == -1 })
+}
+
 // Equal compares two shapes.
 func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 

@@ -1,6 +1,7 @@
 package example
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,10 +29,7 @@ type fetcher struct {
 // get returns the path of a package in the fetcher's folder, or in scratch if it has
 // none. An existing package is not downloaded.
 func (f fetcher) get(ctx context.Context, w wheel, scratch string) (string, error) {
-	dir := f.dir
-	if dir == "" {
-		dir = scratch
-	}
+	dir := cmp.Or(f.dir, scratch)
 	path := filepath.Join(dir, w.file)
 	switch err := w.verify(path); {
 	case err == nil:

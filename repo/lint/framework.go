@@ -10,6 +10,7 @@ import (
 	"triton/pkg/framework"
 	pb "triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/tensor"
 )
 
 // frameworkBackends are the backends whose model files pkg/framework reads.
@@ -116,23 +117,10 @@ func (r *run) compareTensor(path, kind string, t configured, reshape *pb.ModelTe
 	if r.config.MaxBatchSize > 0 {
 		dims = slices.Insert(slices.Clone(dims), 0, -1)
 	}
-	if !fits(dims, have.Dims) {
+	if !tensor.Shape(dims).Agrees(have.Dims) {
 		r.add(ruleFrameworkDims, path+".dims", fmt.Sprintf("%s '%s' of the model has shape %v, the configuration says %v", kind, have.Name, have.Dims, dims),
 			"write the shape of the model, without the batch when max_batch_size is set")
 	}
-}
-
-// fits reports whether two shapes can be of one tensor: -1 fits any size.
-func fits(a, b []int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] && a[i] != -1 && b[i] != -1 {
-			return false
-		}
-	}
-	return true
 }
 
 func tensorNames(all []framework.Tensor) string {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,9 +28,7 @@ func treeModelFiles(c *inferencepb.ModelConfig) []string {
 	switch c.Backend {
 	case "fil", "xgboost":
 	case "lightgbm", "sklearn":
-		if kind == "" {
-			kind = c.Backend
-		}
+		kind = cmp.Or(kind, c.Backend)
 	default:
 		return nil
 	}

@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,10 +57,7 @@ func completeONNX(cfg *inferencepb.ModelConfig, dir string, defaultMaxBatch int)
 			newest, folder = v.Number, v.Name
 		}
 	}
-	name := cfg.GetDefaultModelFilename()
-	if name == "" {
-		name = "model.onnx"
-	}
+	name := cmp.Or(cfg.GetDefaultModelFilename(), "model.onnx")
 	graph, err := onnxmodel.ReadFile(filepath.Join(dir, folder, name))
 	if errors.Is(err, fs.ErrNotExist) || folder == "" {
 		return nil // another backend's model

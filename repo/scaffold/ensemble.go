@@ -10,6 +10,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
+	"triton/pkg/tensor"
 )
 
 // ReadEnsemble describes an ensemble of models of the repository o.Output that run one after the
@@ -167,15 +168,7 @@ func (c *chain) fitting(in *inferencepb.ModelInput, dims []int64) *link {
 // fits reports whether the tensor can be the input: the types are equal, and the dims where both
 // are fixed.
 func (l *link) fits(in *inferencepb.ModelInput, dims []int64) bool {
-	if l.kind != in.DataType || len(l.dims) != len(dims) {
-		return false
-	}
-	for i, d := range l.dims {
-		if d != dims[i] && d != -1 && dims[i] != -1 {
-			return false
-		}
-	}
-	return true
+	return l.kind == in.DataType && tensor.Shape(l.dims).Agrees(dims)
 }
 
 func (c *chain) addInput(step *inferencepb.ModelConfig, in *inferencepb.ModelInput, dims []int64) string {

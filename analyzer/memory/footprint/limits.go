@@ -116,12 +116,7 @@ func (r *run) mayRun(instances int) bool {
 
 // mayFit reports whether a number of instances is predicted to fit at all places.
 func (r *run) mayFit(instances int) bool {
-	for _, l := range r.result.Limits {
-		if r.upper(l, instances) > l.Bytes() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.result.Limits, func(l Limit) bool { return r.upper(l, instances) > l.Bytes() })
 }
 
 // fits reports whether an anchor kept all limits, with the noise of its reading.

@@ -10,6 +10,7 @@ package meter
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,10 +24,7 @@ type FS struct {
 }
 
 func (f FS) path(parts ...string) string {
-	root := f.Root
-	if root == "" {
-		root = "/"
-	}
+	root := cmp.Or(f.Root, "/")
 	return filepath.Join(append([]string{root}, parts...)...)
 }
 

@@ -180,10 +180,7 @@ func drawSeries(c canvas, i int, s Series, x, y axis) {
 		c.line(at, seriesColor(i), 2, false)
 	}
 	for k, p := range s.Points {
-		note := p.Note
-		if note == "" {
-			note = fmt.Sprintf("%s: %s at %s", s.Name, Number(p.Y), Number(p.X))
-		}
+		note := cmp.Or(p.Note, fmt.Sprintf("%s: %s at %s", s.Name, Number(p.Y), Number(p.X)))
 		c.area(marker(i, at[k]), seriesColor(i), note)
 	}
 }

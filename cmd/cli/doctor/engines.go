@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os/exec"
@@ -43,10 +44,7 @@ print(json.dumps({"version": sys.version.split()[0], "minor": sys.version_info[:
 
 func pythonModels(ctx context.Context, p process.Process, o options) []Finding {
 	const check = "Python models"
-	name := o.python
-	if name == "" {
-		name = "python3"
-	}
+	name := cmp.Or(o.python, "python3")
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return []Finding{about(check, Warning, "no interpreter").do("models with backend \"python\" need one: install Python 3.9 or newer, or name it with --backend-config=python,python-executable=PATH (%v)", err)}

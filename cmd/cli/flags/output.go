@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,9 +87,7 @@ func (o *Output) Targets(forms []Form) (OutputTargets, error) {
 	var all OutputTargets
 	for _, file := range files {
 		t := OutputTarget{form, file}
-		if t.Form == "" {
-			t.Form = FormOf(forms, file)
-		}
+		t.Form = cmp.Or(t.Form, FormOf(forms, file))
 		switch {
 		case t.File == "":
 			return nil, errors.New("-o: the name of the file is empty")

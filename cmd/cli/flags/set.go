@@ -4,6 +4,7 @@
 package flags
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -48,9 +49,7 @@ func (s *Set) Groups() []Group { return s.groups }
 // in pflag is then "-" and the letter.
 func (s *Set) Add(v pflag.Value, name, letter, usage string) *pflag.Flag {
 	g := &s.groups[len(s.groups)-1]
-	if name == "" {
-		name = "-" + letter
-	}
+	name = cmp.Or(name, "-"+letter)
 	if g.Title == "" || name[0] == '-' {
 		s.MarkCommandLineOnly(name)
 	}

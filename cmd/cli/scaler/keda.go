@@ -1,6 +1,7 @@
 package scaler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -154,10 +155,7 @@ func (s *scaler) GetMetrics(ctx context.Context, req *externalscalerpb.GetMetric
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	name := req.GetMetricName()
-	if name == "" {
-		name = t.name()
-	}
+	name := cmp.Or(req.GetMetricName(), t.name())
 	return &externalscalerpb.GetMetricsResponse{MetricValues: []*externalscalerpb.MetricValue{{
 		MetricName: name, MetricValue: int64(math.Ceil(v)), MetricValueFloat: v,
 	}}}, nil

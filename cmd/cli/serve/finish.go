@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -53,9 +54,7 @@ func (o *options) finishModels() error {
 	if uri := o.getenv("AIP_STORAGE_URI"); len(o.Repositories) == 0 && uri != "" {
 		o.Repositories = []string{uri} // the folder of models in a Vertex AI container
 	}
-	if o.Remote.CacheDirectory == "" {
-		o.Remote.CacheDirectory = cacheDirectory(o.getenv)
-	}
+	o.Remote.CacheDirectory = cmp.Or(o.Remote.CacheDirectory, cacheDirectory(o.getenv))
 	slices.Sort(o.Repositories)
 	o.Repositories = slices.Compact(o.Repositories)
 	slices.Sort(m.Startup)

@@ -46,10 +46,7 @@ func (o *serverFlags) connect() (*connection, error) {
 	if err != nil {
 		return nil, process.UsageError("--url: %w", err)
 	}
-	metrics := o.Metrics
-	if metrics == "" {
-		metrics = metricsOf(options.Address)
-	}
+	metrics := cmp.Or(o.Metrics, metricsOf(options.Address))
 	if _, err := scrape.Resolve(metrics); err != nil {
 		_ = c.Close()
 		return nil, process.UsageError("--metrics-url: %w", err)

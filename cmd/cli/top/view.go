@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -139,10 +140,7 @@ func (t *Table) writeText(w io.Writer, by string, reverse bool) error {
 
 // head returns the first row of the view.
 func (v *view) head(width int, now time.Time) string {
-	server := printable(v.table.Server)
-	if server == "" {
-		server = "server"
-	}
+	server := cmp.Or(printable(v.table.Server), "server")
 	left := ui.Part{Text: ui.Strong(server) + " at " + v.address}
 	switch {
 	case v.err != nil && v.table.Rows == nil:

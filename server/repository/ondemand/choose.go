@@ -58,7 +58,7 @@ func (b Bytes) Add(other Bytes, n int64) {
 	}
 }
 
-// overlaps reports whether other frees memory of a device that b lacks.
+// overlaps reports whether both have an amount of the same device.
 func (b Bytes) overlaps(other Bytes) bool {
 	for d, n := range b {
 		if n > 0 && other[d] > 0 {

@@ -36,7 +36,7 @@ func (m *Manager) holders(p *place, all []Model, which func(*Model) bool) string
 	var texts []string
 	for i := range all {
 		l := &all[i]
-		if !which(l) || !share(l.Bytes, p.need) {
+		if !which(l) || !l.Bytes.overlaps(p.need) {
 			continue
 		}
 		state := "idle"
@@ -56,16 +56,6 @@ func (m *Manager) holders(p *place, all []Model, which func(*Model) bool) string
 		texts = append(texts[:maxHolders], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(texts, ", ")
-}
-
-// share reports whether two models use memory of the same device.
-func share(a, b Bytes) bool {
-	for d, n := range a {
-		if n > 0 && b[d] > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // Text writes bytes for people: "20.0 MiB", with the device unless it is the host.

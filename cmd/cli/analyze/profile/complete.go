@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,9 +25,7 @@ func (f *optionFlags) Complete(folders, files []string, others map[string]flags.
 			functions[name] = flags.CompleteNothing
 		}
 	}
-	for name, function := range others {
-		functions[name] = function
-	}
+	maps.Copy(functions, others)
 	for _, name := range append(folders, files...) {
 		delete(functions, name)
 	}

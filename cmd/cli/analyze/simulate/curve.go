@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,9 +29,7 @@ func readCurve(option string, files []string, model string) (*capacity.Curve, er
 			return nil, fmt.Errorf("%s %s: %w", option, file, err)
 		}
 		for _, p := range points {
-			if p.Instances == 0 {
-				p.Instances = instances
-			}
+			p.Instances = cmp.Or(p.Instances, instances)
 			all = append(all, p)
 		}
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -104,9 +105,7 @@ func (a *arguments) work() (*work, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if w.model == "" {
-		w.model = base.GetName()
-	}
+	w.model = cmp.Or(w.model, base.GetName())
 	w.planner.Base = base
 	return w, a.settings(w, base)
 }
