@@ -26,8 +26,9 @@ type Process struct {
 
 	mu struct {
 		sync.Mutex
-		reaped bool   // the process ID may belong to another process
-		reason string // of Fail
+		reaped     bool        // the process ID may belong to another process
+		reason     string      // of Fail
+		background *background // nil: the child has the usual priority
 	}
 }
 
@@ -69,6 +70,7 @@ func Start(s Spec) (*Process, error) {
 	if err != nil {
 		return nil, errors.Join(err, control.Close(), event.Close(), out.from.Close(), errs.from.Close())
 	}
+	p.enterBackground(s.Background)
 	return p, nil
 }
 

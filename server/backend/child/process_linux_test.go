@@ -46,6 +46,8 @@ func behave(how string) int {
 		return grandparent()
 	case "orphan":
 		return wait()
+	case "unprivileged":
+		return unprivileged()
 	}
 	control := inherited(ControlFD)
 	switch how {

@@ -30,6 +30,9 @@ func (*Process) PID() int { return 0 }
 // Exit returns nil.
 func (*Process) Exit() *Exit { return nil }
 
+// Foreground does nothing.
+func (*Process) Foreground() {}
+
 // Kill does nothing.
 func (*Process) Kill() {}
 

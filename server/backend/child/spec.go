@@ -33,6 +33,9 @@ type Spec struct {
 	// Go calls a function on a new goroutine, on a thread whose processors and memory policy
 	// the child shall have; nil: those of the caller's process.
 	Go func(func()) error
+	// Background is how long, at most, the child has a low priority, until Process.Foreground is called; 0:
+	// it never has. It has no effect where this process could not raise the priority again.
+	Background time.Duration
 	// Panicked gets the value of a panic of Event, on the goroutine that has panicked; the
 	// child is killed. Nil: the value is dropped.
 	Panicked func(any)

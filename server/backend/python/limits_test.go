@@ -1,8 +1,10 @@
 package python
 
 import (
+	"fmt"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,5 +81,37 @@ func TestForcedCPUInputs(t *testing.T) {
 func releaseAll(responses []*infer.Response) {
 	for _, r := range responses {
 		r.Release()
+	}
+}
+
+// The threads of a child have the server's priority, or that of python_nice, when code of the model runs:
+// also those that numpy has started before.
+func TestPriority(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("threads have priorities on Linux")
+	}
+	const nices = "sorted({os.getpriority(os.PRIO_PROCESS, int(n)) for n in os.listdir('/proc/self/task')})"
+	out, err := exec.CommandContext(t.Context(), interpreter(t), "-c", "import os; print("+nices+"[0])").Output()
+	require.NoError(t, err)
+	usual, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	require.NoError(t, err)
+	for parameter, more := range map[string]int{"": 0, "python_nice": 3} {
+		h := newHarness(t, `
+import os
+print("at the import", `+nices+`)
+class TritonPythonModel:
+    def initialize(self, args):
+        print("initialize", `+nices+`)
+    def execute(self, requests):
+        return []
+`)
+		if parameter != "" {
+			h.parameters(parameter, strconv.Itoa(more))
+		}
+		require.NoError(t, h.load())
+		printed := h.end()
+		require.Contains(t, printed, fmt.Sprintf("at the import [%d]", min(usual+more, 19)))
+		require.Contains(t, printed, fmt.Sprintf("initialize [%d]", min(usual+more, 19)))
 	}
 }

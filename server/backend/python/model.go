@@ -26,6 +26,7 @@ type model struct {
 	program     program
 	environment environment
 	limits      string // the argument of runner.py; empty: there are no limits
+	niced       bool   // its processes lower their own priority
 	// executeLimit is the longest time that a call of execute may take; 0: no limit.
 	executeLimit              time.Duration
 	modules                   *modules

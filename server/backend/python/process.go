@@ -40,6 +40,9 @@ func (m *model) start(ctx context.Context, name string, policy hostpolicy.Policy
 	if policy.Binds() {
 		s.Go = policy.Go
 	}
+	if !m.niced {
+		s.Background = min(maxBackground, m.settings.start/10)
+	}
 	p, err := child.Start(s)
 	if err != nil {
 		return nil, status.New(status.Internal, "Launch stub process failed for %s: %w", m.spec.Name, err)
@@ -52,7 +55,12 @@ func (m *model) start(ctx context.Context, name string, policy hostpolicy.Policy
 	return c, nil
 }
 
-// greet waits for the first frame.
+// maxBackground bounds how long a child imports numpy at a low priority, which takes ten times as long
+// as usual if requests take all processors.
+const maxBackground = 3 * time.Second
+
+// greet waits for the first frame. Until then the child runs no code of the model: it imports numpy, which
+// takes most of the processor time of a load, and gives way to requests meanwhile.
 func (c *process) greet(ctx context.Context, interpreter string, within time.Duration) error {
 	defer context.AfterFunc(ctx, c.process.Kill)()
 	if err := c.control.Deadline(time.Now().Add(within)); err != nil {
@@ -73,6 +81,7 @@ func (c *process) greet(ctx context.Context, interpreter string, within time.Dur
 	case c.hello.Numpy == "" || c.hello.Error != "":
 		return errNumpy(interpreter, c.hello.Error)
 	}
+	c.process.Foreground()
 	return c.control.Deadline(time.Time{})
 }
 

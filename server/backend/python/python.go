@@ -149,7 +149,7 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if m.limits, err = argument(process); err != nil {
 		return nil, err
 	}
-	m.executeLimit = process.Execute
+	m.niced, m.executeLimit = process.Nice > 0, process.Execute
 	if m.environment, err = b.environment(ctx, spec, m.settings, process); err != nil {
 		return nil, err
 	}
