@@ -127,13 +127,13 @@ func (o *outcomes) keep(conn net.Conn, addr string, chunked bool, pause time.Dur
 
 // drainUnderLoad ends several servers, one after the other, while clients send requests to
 // each.
-func drainUnderLoad(t *testing.T, linger, pause time.Duration) *outcomes {
+func drainUnderLoad(t *testing.T, idleGrace, pause time.Duration) *outcomes {
 	t.Helper()
 	const ends, clients, before = 5, 12, 200
 	var o outcomes
 	for range ends {
 		s := servertest.Start(t, servertest.Model("m", servertest.Identity("INT32", "4", 8)),
-			servertest.With(func(o *server.Options) { o.HTTP.IdleGrace = linger }))
+			servertest.With(func(o *server.Options) { o.HTTP.IdleGrace = idleGrace }))
 		var all sync.WaitGroup
 		begun := o.answered.Load()
 		for i := range clients {
@@ -165,7 +165,7 @@ func TestDrainResetsNone(t *testing.T) {
 		o := drainUnderLoad(t, 10*time.Second, 30*time.Millisecond)
 		require.Zero(t, o.ended.Load(), o)
 	})
-	t.Run("a short linger time", func(t *testing.T) {
+	t.Run("a short idle grace", func(t *testing.T) {
 		t.Parallel()
 		drainUnderLoad(t, time.Millisecond, 50*time.Millisecond)
 	})

@@ -48,7 +48,7 @@ func (k *checker) Check(r *infer.Request) error {
 	}
 	// If a name is unknown or repeated, there are fewer matches than inputs.
 	if matched < len(r.Inputs) {
-		if name, ok := duplicateInput(r.Inputs); ok {
+		if name, ok := duplicate(r.Inputs, func(t *kserve.Tensor) string { return t.Name }); ok {
 			return invalidRequest(r, "input '%s' already exists in request", name)
 		}
 	}
@@ -112,7 +112,7 @@ func (k *checker) outputs(r *infer.Request) error {
 			known = k.sig.Outputs[i].Name == name
 		}
 		if !known {
-			if name, ok := duplicateOutput(r.Outputs); ok {
+			if name, ok := duplicate(r.Outputs, func(o *kserve.RequestedOutput) string { return o.Name }); ok {
 				return repeatedOutput(r, name)
 			}
 			return status.New(status.InvalidArg, "unexpected inference output '%s' for model '%s'", name, k.model)

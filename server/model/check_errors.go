@@ -16,26 +16,15 @@ func invalidRequest(r *infer.Request, format string, args ...any) error {
 	return status.New(status.InvalidArg, "%s%s", r.Tag(), fmt.Sprintf(format, args...))
 }
 
-// duplicateInput returns a name that two inputs share.
-func duplicateInput(inputs []kserve.Tensor) (string, bool) {
-	seen := make(map[string]bool, len(inputs))
-	for i := range inputs {
-		if seen[inputs[i].Name] {
-			return inputs[i].Name, true
+// duplicate returns a name that two inputs or requested outputs share.
+func duplicate[T any](all []T, name func(*T) string) (string, bool) {
+	seen := make(map[string]bool, len(all))
+	for i := range all {
+		n := name(&all[i])
+		if seen[n] {
+			return n, true
 		}
-		seen[inputs[i].Name] = true
-	}
-	return "", false
-}
-
-// duplicateOutput is duplicateInput for requested outputs.
-func duplicateOutput(outputs []kserve.RequestedOutput) (string, bool) {
-	seen := make(map[string]bool, len(outputs))
-	for i := range outputs {
-		if seen[outputs[i].Name] {
-			return outputs[i].Name, true
-		}
-		seen[outputs[i].Name] = true
+		seen[n] = true
 	}
 	return "", false
 }

@@ -113,7 +113,7 @@ type sample struct {
 // stable target.
 func (c *canary) Choose(canary bool) sample { return sample{c.windows.Load(), canary} }
 
-// Add counts the answer; the zero canaryRecord counts nothing.
+// Add counts the answer; the zero sample counts nothing.
 func (r sample) Add(ns int64, failed bool) {
 	switch {
 	case r.windows == nil:

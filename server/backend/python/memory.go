@@ -85,14 +85,7 @@ func (e *events) release(r *child.Reader) {
 func (e *events) slice(number uint32, off, n uint64) (tensor.Data, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return sliceOf(e.mu.blocks[number], off, n)
-}
-
-func sliceOf(b *tensor.Buffer, off, n uint64) (tensor.Data, bool) {
-	if b == nil || off > uint64(b.Len()) || n > uint64(b.Len())-off {
-		return tensor.Data{}, false
-	}
-	return tensor.SliceData(b, int(off), int(n)), true
+	return child.Slice(e.mu.blocks[number], off, n)
 }
 
 // reserve answers a child that asks for a block to write to. Number 0 means that there is no

@@ -197,7 +197,7 @@ func (e *events) tensor(r *child.Reader, t *kserve.Tensor, in *instance) (err er
 	ok := false
 	if block != 0 || in == nil {
 		t.Data, ok = e.slice(block, off, n)
-	} else if t.Data, ok = sliceOf(in.grant, off, n); ok {
+	} else if t.Data, ok = child.Slice(in.grant, off, n); ok {
 		e.model.spec.Pool.CopiedToClient(int(n)) // by the child
 		in.need = max(in.need, aligned(int(off+n)))
 	}
