@@ -56,12 +56,9 @@ func (s *service) ServerMetadata(
 func (s *service) ModelMetadata(
 	ctx context.Context, r *inferencepb.ModelMetadataRequest,
 ) (*inferencepb.ModelMetadataResponse, error) {
-	if err := s.checkOpen(); err != nil {
-		return nil, err
-	}
-	m, err := infer.Describe(ctx, s.svc, r.GetName(), r.GetVersion())
+	m, err := s.describe(ctx, r.GetName(), r.GetVersion())
 	if err != nil {
-		return nil, statusError(err)
+		return nil, err
 	}
 	defer m.Release()
 	return m.Metadata(), nil
@@ -70,15 +67,24 @@ func (s *service) ModelMetadata(
 func (s *service) ModelConfig(
 	ctx context.Context, r *inferencepb.ModelConfigRequest,
 ) (*inferencepb.ModelConfigResponse, error) {
-	if err := s.checkOpen(); err != nil {
-		return nil, err
-	}
-	m, err := infer.Describe(ctx, s.svc, r.GetName(), r.GetVersion())
+	m, err := s.describe(ctx, r.GetName(), r.GetVersion())
 	if err != nil {
-		return nil, statusError(err)
+		return nil, err
 	}
 	defer m.Release()
 	return &inferencepb.ModelConfigResponse{Config: m.Config()}, nil
+}
+
+// describe describes a model version that need not be loaded. The error is the status of the call.
+func (s *service) describe(ctx context.Context, name, version string) (infer.Description, error) {
+	if err := s.checkOpen(); err != nil {
+		return nil, err
+	}
+	m, err := infer.Describe(ctx, s.svc, name, version)
+	if err != nil {
+		return nil, statusError(err)
+	}
+	return m, nil
 }
 
 func (s *service) ModelStatistics(

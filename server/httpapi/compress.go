@@ -47,15 +47,7 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	defer plain.Close()
 	body, err := x.inflate(plain)
 	x.received = max(x.Length, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	n, err := x.jsonLength(body.Len())
-	if err != nil {
-		body.Release()
-		return nil, 0, err
-	}
-	return body, n, nil
+	return x.withTextLength(body, err)
 }
 
 // The memory of a decompressor, in bytes: that of its buffers, and for zstd a window and a few blocks

@@ -116,10 +116,16 @@ func (x *exchange) receive() (*tensor.Buffer, int, error) {
 		return nil, 0, err
 	}
 	body, err := x.read(maxBody)
+	return x.withTextLength(body, err)
+}
+
+// withTextLength adds the length of the JSON text to a body, if it was read. A body may be shorter than announced, or
+// its length was not known before.
+func (x *exchange) withTextLength(body *tensor.Buffer, err error) (*tensor.Buffer, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	n, err := x.jsonLength(body.Len()) // again: the body may be shorter than announced, or its length was not known
+	n, err := x.jsonLength(body.Len())
 	if err != nil {
 		body.Release()
 		return nil, 0, err
