@@ -16,7 +16,7 @@ import (
 
 	"triton/pkg/inferencepb"
 	"triton/pkg/status"
-	_ "triton/server/capi" // the functions of the server's own API, which libraries call too
+	"triton/server/capi" // also the functions of the server's own API, which libraries call
 	"triton/server/infer"
 )
 
@@ -44,15 +44,7 @@ func fromC(code C.TRITONSERVER_Error_Code, text *C.char) error {
 }
 
 // give converts an error for a backend, which frees it.
-func give(err error) *C.TRITONSERVER_Error {
-	if err == nil {
-		return nil
-	}
-	e := status.From(err)
-	text := C.CString(e.Msg)
-	defer C.free(unsafe.Pointer(text))
-	return C.TRITONSERVER_ErrorNew(C.TRITONSERVER_Error_Code(e.Code), text)
-}
+func give(err error) *C.TRITONSERVER_Error { return (*C.TRITONSERVER_Error)(capi.NewError(err)) }
 
 // allocate returns cleared memory of C for a T.
 func allocate[T any]() *T {
