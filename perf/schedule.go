@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -44,7 +43,7 @@ func (r *run) loadSchedule() error {
 	s := &r.settings
 	entries := len(r.set.Streams[0])
 	if s.WarmupCount >= entries {
-		return errors.New("The warmup request count must be less than the total number of payloads in the dataset.")
+		return ErrWarmupCount
 	}
 	s.RequestCount = entries - s.WarmupCount
 	s.Windows, s.Samples = CountWindows, s.RequestCount

@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +17,7 @@ type sessions struct {
 // loadSessions groups the data. The number of its turns is that of the requests.
 func (r *run) loadSessions() error {
 	if _, ok := r.client.(Conversationalist); !ok {
-		return errors.New("Session concurrency mode is only supported with OpenAI service kind.")
+		return ErrSessions
 	}
 	r.sessions = &sessions{r, r.set.Sessions()}
 	want := int(r.settings.Range.Start)

@@ -47,7 +47,13 @@ func (c *Config) validate() error {
 // sweeps reports whether a mode has several levels.
 func (m Mode) sweeps() bool { return m == Concurrency || m == RequestRate }
 
-var errStart = errors.New("The start of the search range must be > 0")
+// Errors of a Config, in perf_analyzer's words. The command line reports them too.
+var (
+	ErrRangeStart  = errors.New("The start of the search range must be > 0")
+	ErrRangeEnd    = errors.New("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously")
+	ErrWarmupCount = errors.New("The warmup request count must be less than the total number of payloads in the dataset.")
+	ErrSessions    = errors.New("Session concurrency mode is only supported with OpenAI service kind.")
+)
 
 func (r Range) validate(m Mode, limit time.Duration) error {
 	lowest := 0.0
@@ -58,14 +64,14 @@ func (r Range) validate(m Mode, limit time.Duration) error {
 	switch {
 	case len(r.List) > 0:
 		if !good(slices.Min(r.List)) {
-			return errStart
+			return ErrRangeStart
 		}
 	case !good(r.Start):
-		return errStart
+		return ErrRangeStart
 	case !good(r.Step) && r.End > r.Start:
 		return errors.New("The step of the search range must be > 0")
 	case r.End == 0 && limit == 0:
-		return errors.New("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously")
+		return ErrRangeEnd
 	}
 	return nil
 }

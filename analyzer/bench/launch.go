@@ -109,12 +109,12 @@ var _ Launcher = None{}
 
 // Launch returns a server without endpoints.
 func (n None) Launch(context.Context, Setup) (Server, error) {
-	return &embedded{running: running{done: make(chan struct{})}, pids: n.PIDs}, nil
+	return &inGenerator{running: running{done: make(chan struct{})}, pids: n.PIDs}, nil
 }
 
-type embedded struct {
+type inGenerator struct {
 	running
 	pids func() []int
 }
 
-func (e *embedded) PIDs() []int { return e.pids() }
+func (e *inGenerator) PIDs() []int { return e.pids() }

@@ -204,7 +204,7 @@ func (p *plan) next() (best *point, gain, precision float64) {
 		least = minChance
 	}
 	for _, x := range p.grid.around(p.best.point) {
-		offers = append(offers, offer{x, p.gain(f, x) * p.fitting(x)})
+		offers = append(offers, offer{x, p.expectedGain(f, x) * p.fitting(x)})
 	}
 	sort.SliceStable(offers, func(i, j int) bool { return cmp.Less(offers[j].gain, offers[i].gain) })
 	for _, o := range offers {
@@ -218,9 +218,9 @@ func (p *plan) next() (best *point, gain, precision float64) {
 	return nil, 0, 0
 }
 
-// gain returns the expected gain of a point over the best one. As long as nothing meets the
+// expectedGain returns the expected gain of a point over the best one. As long as nothing meets the
 // constraints, it is the probability that the point does.
-func (p *plan) gain(f *forecaster, x *point) float64 {
+func (p *plan) expectedGain(f *forecaster, x *point) float64 {
 	e := f.at(x)
 	s := newSketch(f.nearest(x))
 	passing := p.Passes(p.best.m)

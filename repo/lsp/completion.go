@@ -33,7 +33,7 @@ func (s *server) completion(p positionParams) (any, error) {
 	return list, nil
 }
 
-// names suggests the fields that the message does not have yet.
+// names suggests the fields that the message does not have yet, without the word being written.
 func (s *server) names(d *document, c cursor, offset int) []completionItem {
 	written := c.fields[len(c.fields)-1]
 	if c.path == "" {

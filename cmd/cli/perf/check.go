@@ -58,7 +58,7 @@ func (o *options) check() error {
 		text     string
 	}{
 		{c.Model == "", "Failed to parse -m (model name). The value must be specified."},
-		{lowest(level) <= 0, "The start of the search range must be > 0"},
+		{lowest(level) <= 0, perf.ErrRangeStart.Error()},
 		{lowest(rate) <= 0, "Failed to parse --request-rate-range. The start of the search range must be > 0."},
 		{c.Streaming && o.client.Protocol != client.GRPC && c.ServiceKind != tritonCAPI, "Streaming is only allowed with gRPC protocol and Triton C API."},
 		{o.compressionGiven && o.client.Protocol != client.GRPC, "Using compression algorithm is only allowed with gRPC protocol."},
@@ -66,7 +66,7 @@ func (o *options) check() error {
 		{o.zeroInputs && o.dataDirectory, "The -z flag cannot be set when --data-directory is provided."},
 		{c.Async && c.Sync, "Cannot specify --async and --sync simultaneously."},
 		{len(c.Parameters) > 0 && o.client.Protocol != client.GRPC && c.ServiceKind != tritonCAPI, "The --request-parameter option is currently only supported by gRPC protocol."},
-		{(level.End == 0 || rate.End == 0) && c.LatencyLimit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously"},
+		{(level.End == 0 || rate.End == 0) && c.LatencyLimit == 0, perf.ErrRangeEnd.Error()},
 		{binary && (level.End == 0 || rate.End == 0), "The end of the range can not be 0 (or 0.0) for binary search mode."},
 		{binary && (level.List != nil || rate.List != nil), "--binary-search needs a range <start:end>, not a list of levels."},
 		{binary && c.LatencyLimit == 0, "The --latency-threshold cannot be 0 for binary search mode."},

@@ -82,7 +82,7 @@ func (o *options) checkInputs() error {
 	case err != nil:
 		return err
 	case c.WarmupCount >= entries:
-		return errors.New("The warmup request count must be less than the total number of payloads in the dataset.")
+		return perf.ErrWarmupCount
 	case slices.Max(c.Batches) > 1:
 		return errors.New("-b must be 1 with --fixed-schedule: each request is one entry of the data.")
 	}

@@ -106,7 +106,7 @@ func (o *options) checkService() error {
 		{!kind.models && len(c.Composing) > 0, "--bls-composing-models is only supported with --service-kind triton and triton_c_api."},
 		{!kind.models && len(c.Parameters) > 0, "--request-parameter is only supported with --service-kind triton and triton_c_api."},
 		{!kind.models && c.Memory != perf.InMessages, "--shared-memory is only supported with --service-kind triton and triton_c_api."},
-		{c.ServiceKind != "openai" && c.Mode == perf.Sessions, "Session concurrency mode is only supported with OpenAI service kind."},
+		{c.ServiceKind != "openai" && c.Mode == perf.Sessions, perf.ErrSessions.Error()},
 	} {
 		if wrong.violated {
 			return errors.New(wrong.text)
