@@ -98,17 +98,17 @@ func metricPerGPU(m *Measurement, tag Metric) []float64 {
 // Score is positive if a is better than b, negative if it is worse, and 0 if they are equal. Each
 // model adds its weighted differences; what was not measured in one of them loses.
 func (s Scorer) Score(a, b *Measurement) float64 {
-	return s.weigh(a, b, 1, MetricSpec.Difference)
+	return s.weightedSum(a, b, 1, MetricSpec.Difference)
 }
 
 // Gain returns by how many percent a is better than b.
 func (s Scorer) Gain(a, b *Measurement) float64 {
-	return s.weigh(a, b, 100, MetricSpec.Gain)
+	return s.weightedSum(a, b, 100, MetricSpec.Gain)
 }
 
-// weigh adds up what compare says of all objectives of all models. A metric that only a or only b
+// weightedSum adds up what compare says of all objectives of all models. A metric that only a or only b
 // has makes its model's sum whole or -whole, one that none has makes it 0.
-func (s Scorer) weigh(a, b *Measurement, whole float64, compare func(MetricSpec, float64, float64) float64) float64 {
+func (s Scorer) weightedSum(a, b *Measurement, whole float64, compare func(MetricSpec, float64, float64) float64) float64 {
 	var sum float64
 	for i, m := range s.models {
 		var ofModel float64

@@ -240,7 +240,7 @@ func (l *loop) finishQuota() {
 // await waits for a quota. Before it waits it ends the worker's open sequence.
 func (l *loop) await(ctx context.Context) error {
 	for l.left.Load() == 0 {
-		if err := l.finish(ctx); err != nil {
+		if err := l.endSequence(ctx); err != nil {
 			return err
 		}
 		l.setIdle(true)

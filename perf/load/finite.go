@@ -26,8 +26,8 @@ func (f *finite) init(ctx context.Context, o Options) {
 	f.tasks.paused = make(chan struct{})
 }
 
-// begin expects n tasks. The channel receives when all are over, unless one failed.
-func (f *finite) begin(n int) <-chan struct{} {
+// expect expects n tasks. The channel receives when all are over, unless one failed.
+func (f *finite) expect(n int) <-chan struct{} {
 	none, done := make(chan struct{}), make(chan struct{}, 1)
 	f.tasks.Lock()
 	f.tasks.left, f.tasks.none = n, none
@@ -48,7 +48,7 @@ func (f *finite) begin(n int) <-chan struct{} {
 // start runs a task on a worker of its own.
 func (f *finite) start(task func(*worker) error) {
 	f.add(func(w *worker) error {
-		defer f.finish(1)
+		defer f.countOver(1)
 		if err := w.dial(f.ctx); err != nil {
 			return err
 		}
@@ -56,8 +56,8 @@ func (f *finite) start(task func(*worker) error) {
 	})
 }
 
-// finish counts n tasks that are over, or that do not start any more.
-func (f *finite) finish(n int) {
+// countOver counts n tasks that are over, or that do not start any more.
+func (f *finite) countOver(n int) {
 	f.tasks.Lock()
 	defer f.tasks.Unlock()
 	if n == 0 {

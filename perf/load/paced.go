@@ -248,7 +248,7 @@ func (p *pacedLane) run(w *worker) error {
 				return err
 			}
 		case <-p.end:
-			if err := w.finish(ctx); err != nil {
+			if err := w.endSequence(ctx); err != nil {
 				return err
 			}
 			p.finished <- struct{}{}

@@ -38,7 +38,7 @@ func NewPeriodic(ctx context.Context, o Options, p PeriodicOptions) *Periodic {
 
 // Start sends d.Total requests.
 func (g *Periodic) Start(d Demand) <-chan struct{} {
-	done := g.begin(d.Total)
+	done := g.expect(d.Total)
 	g.group.Lock()
 	g.group.next, g.group.total = 0, d.Total
 	g.group.Unlock()
@@ -107,6 +107,6 @@ func (g *Periodic) Drain(ctx context.Context) error {
 	unsent := g.group.total - g.group.next
 	g.group.next = g.group.total
 	g.group.Unlock()
-	g.finish(unsent)
+	g.countOver(unsent)
 	return g.drain(ctx)
 }

@@ -41,7 +41,7 @@ func NewSessions(ctx context.Context, o Options, list []Session) *Sessions {
 
 // Start keeps d.Concurrency sessions open, until none is left.
 func (g *Sessions) Start(d Demand) <-chan struct{} {
-	done := g.begin(d.Concurrency)
+	done := g.expect(d.Concurrency)
 	for range d.Concurrency {
 		g.start(g.run)
 	}

@@ -82,8 +82,8 @@ func (w *worker) tolerate(err error) error {
 	return nil
 }
 
-// finish ends the worker's open sequence, with a request that is not recorded.
-func (w *worker) finish(ctx context.Context) error {
+// endSequence ends the worker's open sequence, with a request that is not recorded.
+func (w *worker) endSequence(ctx context.Context) error {
 	if w.conn == nil || !w.options.Source.Finish(w.id, &w.request) {
 		return nil
 	}

@@ -47,11 +47,11 @@ func failure(err error) *Failure {
 }
 
 func (r *run) phases(ctx context.Context, server Server, s *sampler, a *Anchor, batches []int) (err error) {
-	a.Loaded = s.settle(ctx, r.Times.Settle)
+	a.Loaded = s.awaitSettled(ctx, r.Times.Settle)
 	if a.Proof, err = server.Warm(ctx); err != nil {
 		return err
 	}
-	a.Warm = s.settle(ctx, r.Times.Settle)
+	a.Warm = s.awaitSettled(ctx, r.Times.Settle)
 	for _, b := range batches {
 		if err := r.stress(ctx, server, s, a, b); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (r *run) phases(ctx context.Context, server Server, s *sampler, a *Anchor, 
 		return context.Cause(ctx)
 	case <-time.After(r.Times.Idle):
 	}
-	a.Retained = s.settle(ctx, r.Times.Settle)
+	a.Retained = s.awaitSettled(ctx, r.Times.Settle)
 	a.Peak = s.peak()
 	if a.IsCurve() {
 		return nil

@@ -93,7 +93,7 @@ func (r *run) base(ctx context.Context) error {
 		return err
 	}
 	s := newSampler(ctx, r.Times.Sample, server.Memory)
-	r.result.Base = maps.Clone(s.settle(ctx, r.Times.Settle))
+	r.result.Base = maps.Clone(s.awaitSettled(ctx, r.Times.Settle))
 	read := s.close()
 	if ctx.Err() != nil {
 		read = context.Cause(ctx)

@@ -108,8 +108,8 @@ func (s *sampler) growing() []Place {
 	return places
 }
 
-// settle waits until readings in a row are the same, for a limited time, and returns the last.
-func (s *sampler) settle(ctx context.Context, wait time.Duration) Reading {
+// awaitSettled waits until readings in a row are the same, for a limited time, and returns the last.
+func (s *sampler) awaitSettled(ctx context.Context, wait time.Duration) Reading {
 	var last Reading
 	equal := 0
 	for end := time.Now().Add(wait); ; {

@@ -91,7 +91,7 @@ wrong. Warnings do not change it.`,
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
 		defer cancel()
-		found := look(ctx, p, o)
+		found := runChecks(ctx, p, o)
 		if err := targets.Write(p, func(w io.Writer, form string) error { return write(w, form, found) }); err != nil {
 			return err
 		}
@@ -105,8 +105,8 @@ wrong. Warnings do not change it.`,
 	return cmd
 }
 
-// look runs all checks.
-func look(ctx context.Context, p process.Process, o options) []Finding {
+// runChecks runs all checks.
+func runChecks(ctx context.Context, p process.Process, o options) []Finding {
 	var all []Finding
 	for _, check := range []func(context.Context, process.Process, options) []Finding{
 		program, onnxRuntime, pythonModels, gpus, gpuWork, ports, processors, memory, limits, folders, clock, environment,
