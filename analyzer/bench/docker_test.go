@@ -141,6 +141,7 @@ func TestLaunch(t *testing.T) {
 	r, err := s.(*container).Memory(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, trial.Values{trial.CPUUsedRAM: 400, trial.CPUAvailableRAM: 1600}, r.Host)
+	require.Eventually(t, func() bool { return strings.Contains(s.(*container).log.last(maxTail), "starting") }, 10*time.Second, time.Millisecond)
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close(), "a second time")
 	<-s.Done()
