@@ -13,9 +13,9 @@ func (r *Request) Deliver() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
-	held := p.hold == held
+	waits := p.hold == held
 	p.hold = notHeld
-	if held {
+	if waits {
 		resp := p.final
 		p.final = nil
 		r.stampAnswered()
