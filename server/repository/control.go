@@ -27,7 +27,7 @@ func (r *Repository) Load(ctx context.Context, name string, o infer.LoadOptions)
 		if err := infer.CheckModelName(name); err != nil {
 			return err
 		}
-		return r.admitLoad(ctx, store.ID{Name: name}, o, func() error { return r.loadFor(ctx, state.ByClient, store.ID{Name: name}, o, nil) })
+		return r.loadWithRoom(ctx, store.ID{Name: name}, o, func() error { return r.loadFor(ctx, state.ByClient, store.ID{Name: name}, o, nil) })
 	})
 }
 

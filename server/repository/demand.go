@@ -121,11 +121,11 @@ func (r *Repository) startOf(ctx context.Context, l *layout.Listing, requested [
 
 // loadNow loads a model that the operator wants, when there is memory.
 func (r *Repository) loadNow(ctx context.Context, id store.ID, o infer.LoadOptions) error {
-	return r.admitLoad(ctx, id, o, func() error { return r.loadFor(ctx, state.ByStart, id, o, restrictToComplete) })
+	return r.loadWithRoom(ctx, id, o, func() error { return r.loadFor(ctx, state.ByStart, id, o, restrictToComplete) })
 }
 
-// admitLoad runs the load of a client or of the start when there is memory for it.
-func (r *Repository) admitLoad(ctx context.Context, id store.ID, o infer.LoadOptions, load func() error) error {
+// loadWithRoom runs the load of a client or of the start when there is memory for it.
+func (r *Repository) loadWithRoom(ctx context.Context, id store.ID, o infer.LoadOptions, load func() error) error {
 	if r.demand == nil {
 		return load()
 	}
@@ -140,7 +140,7 @@ func (r *Repository) admitLoad(ctx context.Context, id store.ID, o infer.LoadOpt
 		}
 		t.Members = []ondemand.Member{{Name: key, Need: ondemand.Bytes{ondemand.Host: n}}}
 	}
-	return r.demand.Admit(ctx, key, t, load)
+	return r.demand.WithRoom(ctx, key, t, load)
 }
 
 var _ infer.OnDemand = (*Repository)(nil)

@@ -612,7 +612,7 @@ func operate(t *testing.T, w *world, m *Manager, names []string, random *rand.Ra
 		case 2:
 			target, _ := w.Target(t.Context(), name)
 			if target.Known {
-				_ = m.Admit(t.Context(), name, target, func() error { return w.Load(t.Context(), name) })
+				_ = m.WithRoom(t.Context(), name, target, func() error { return w.Load(t.Context(), name) })
 			}
 		case 3:
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(200))*time.Millisecond)

@@ -153,8 +153,8 @@ func (m *Manager) take(t Target, all []Model) (free func()) {
 	}
 }
 
-// Admit runs the load of a client when there is memory for it.
-func (m *Manager) Admit(ctx context.Context, name string, t Target, load func() error) error {
+// WithRoom runs the load of a client when there is memory for it.
+func (m *Manager) WithRoom(ctx context.Context, name string, t Target, load func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.opts.Timeout, errExpired)
 	defer cancel()
 	defer context.AfterFunc(m.life, cancel)()
