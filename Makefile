@@ -92,11 +92,12 @@ demo: build onnxruntime ## build, make the example models, serve them, measure r
 	@deploy/demo.sh bin/triton $(MODELS) $(DEMO_PORT)
 
 .PHONY: test
+# A program under the race detector otherwise waits for a second before it exits.
 test: build onnxruntime redis haproxy $(VENV)/.stamp ## what must pass before a change lands: all tests, and those of the packages that share memory by the race detector
 	@deploy/size.sh bin/triton
 	@[ "$$(uname -s)" != Linux ] || testdata/gpu/standin/check.sh bin/triton
 	deploy/gotest.sh go test $(TESTFLAGS) -timeout 10m ./...
-	deploy/gotest.sh go test $(TESTFLAGS) -race -short -timeout 12m $$(go run ./deploy/testplan race)
+	GORACE=atexit_sleep_ms=50 deploy/gotest.sh go test $(TESTFLAGS) -race -short -timeout 12m $$(go run ./deploy/testplan race)
 
 # Programs of tests are linked without debug information: linking is much of the time. `make lint` vets.
 TESTFLAGS = -ldflags=-w -vet=off

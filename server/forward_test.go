@@ -45,6 +45,9 @@ ensemble_scheduling { step { model_name: "seen" model_version: -1 input_map { ke
 // Reserved names are refused on each route.
 func TestForwardedHeadersReachEveryModel(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: starts Python processes")
+	}
 	python, dir := needsPython(t), t.TempDir()
 	writePython(t, dir, "seen", "", seeing)
 	writePython(t, dir, "asks", "", fmt.Sprintf(asksSeen, "json.loads(r.parameters())"))

@@ -104,6 +104,9 @@ class TritonPythonModel:
 // by name and "le" behind them, whole numbers without an exponent, and one family for all models.
 func TestMetricsOfTensorRTLLM(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: starts Python processes")
+	}
 	python := needsPython(t)
 	dir := t.TempDir()
 	models := []string{"tensorrt_llm", "tensorrt_llm_draft"}

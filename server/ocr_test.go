@@ -173,6 +173,9 @@ func needsPillow(t *testing.T) {
 // TestOCR asks the ensemble and the model that calls the graphs for the same pictures.
 func TestOCR(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a pipeline of Python models")
+	}
 	needsONNX(t)
 	needsPillow(t)
 	dir := ocrModels(t)
@@ -234,6 +237,9 @@ func TestOCR(t *testing.T) {
 // TestOCRWithoutPillow hides the package from the interpreter.
 func TestOCRWithoutPillow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a pipeline of Python models")
+	}
 	needsONNX(t)
 	dir := ocrModels(t)
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "ocr")))

@@ -36,6 +36,9 @@ class TritonPythonModel:
 // The texts are NVIDIA's, recorded from its server.
 func TestPythonControlsModels(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: starts Python processes")
+	}
 	dir := t.TempDir()
 	writePython(t, dir, "driver", "", evaluating)
 	writePython(t, dir, "other", "", doubling)
@@ -102,6 +105,9 @@ class TritonPythonModel:
 // Models that load each other in initialize are refused: they would wait for ever.
 func TestPythonModelsLoadEachOther(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: starts Python processes")
+	}
 	dir := t.TempDir()
 	writePython(t, dir, "a", "", loadingInInitialize)
 	writePython(t, dir, "b", "", loadingInInitialize)

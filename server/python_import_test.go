@@ -16,6 +16,9 @@ import (
 // and the index says why, until the import works again.
 func TestPythonImportFailsAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: starts Python processes")
+	}
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken")
 	writePython(t, dir, "m", "", fmt.Sprintf("import os\nif os.path.exists(%q): raise ImportError('not now')\n", broken)+`

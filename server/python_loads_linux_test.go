@@ -30,6 +30,9 @@ func heapObjects() int {
 // TestPythonLoads loads and unloads models, also one that cannot be loaded: what the
 // server holds does not grow. TRITON_LOADS is how often.
 func TestPythonLoads(t *testing.T) { // alone: it counts what this process holds
+	if testing.Short() {
+		t.Skip("-short: starts many Python processes")
+	}
 	t.Setenv("TMPDIR", t.TempDir())
 	n, dir := number("TRITON_LOADS", 4), t.TempDir()
 	writePython(t, dir, "good", "", `

@@ -102,6 +102,7 @@ func (x *kills) calls(model string, rng *rand.Rand) {
 		x.paused.RLock()
 		x.ask(model, 0, rng.Uint64())
 		x.paused.RUnlock()
+		time.Sleep(2 * time.Millisecond) // leaves the processors to the starts
 	}
 }
 

@@ -370,6 +370,7 @@ func TestTrafficCanary(t *testing.T) {
 					return
 				default:
 					s.overHTTP("m", "")
+					time.Sleep(time.Millisecond)
 				}
 			}
 		})

@@ -175,6 +175,9 @@ func TestConformanceInProcess(t *testing.T) {
 	if *record {
 		t.Skip("-record uses the binary")
 	}
+	if os.Getenv("TRITON_CONFORMANCE_LONG") == "" {
+		t.Skip("TestConformanceBinary asks the same: `make conformance` asks both")
+	}
 	lib := needORT(t)
 	runSuites(t, func(t *testing.T, s *conformance.Suite) *conformance.Target {
 		if s.Needs["repository"] != "" {

@@ -29,8 +29,9 @@ import (
 
 const (
 	rollingReplicas = 3
-	rollingClients  = 16        // of each protocol
-	rollingDelay    = time.Hour // ended by a second signal, when the proxy has left the replica
+	rollingClients  = 16                    // of each protocol
+	rollingPause    = 20 * time.Millisecond // of a client between requests
+	rollingDelay    = time.Hour             // ended by a second signal, when the proxy has left the replica
 )
 
 // TestRollingRestart restarts three replicas behind a proxy with health checks, one after the
@@ -183,6 +184,7 @@ func (l *rollingLoad) start() (stop func()) {
 					} else {
 						c.answered.Add(1)
 					}
+					time.Sleep(rollingPause)
 				}
 			})
 		}

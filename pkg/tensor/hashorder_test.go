@@ -47,6 +47,9 @@ func TestHashOrder(t *testing.T) {
 // the work quadratic this test would not end.
 func TestHashOrderOfManyNames(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	names := make([]string, 1<<20)
 	for i := range names {
 		names[i] = "name_" + strconv.Itoa(i)

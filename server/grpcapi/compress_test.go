@@ -88,6 +88,9 @@ func bomb(t *testing.T, name string, n int) []byte {
 // continues to serve.
 func TestDecompressionBomb(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compresses or copies much")
+	}
 	for _, name := range []string{"gzip", "deflate"} {
 		for _, c := range []struct {
 			body []byte

@@ -68,6 +68,9 @@ func TestLargeContentsOfManyCalls(t *testing.T) {
 // it took is free for the next.
 func TestLargeContentsWithinTheLimitOfTheServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compresses or copies much")
+	}
 	core := newTaker()
 	conn := serve(t, core, core.stub, func(o *grpcapi.Options) { o.Memory = memory.New(6 << 20) }, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
 	client := inferencepb.NewGRPCInferenceServiceClient(conn)

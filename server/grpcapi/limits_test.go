@@ -288,6 +288,9 @@ func TestBudgetOfTypedContents(t *testing.T) {
 // TestBudgetOfCompressed: the decompressed size of messages counts.
 func TestBudgetOfCompressed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compresses or copies much")
+	}
 	for _, name := range []string{"gzip", "deflate"} {
 		conn := dialTCP(t, serveLimited(t, newStub(), 4<<20, 0),
 			grpc.WithCompressor(sends{name, bomb(t, name, 8<<20)})) //nolint:staticcheck // the only per-connection way

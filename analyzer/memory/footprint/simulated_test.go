@@ -196,6 +196,9 @@ const (
 // growing has no true count: that must be said.
 func TestLawsOfSimulatedDevices(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	const cases = 500
 	near, counted, held, intervals, servers, predicted, safe := 0, 0, 0, 0, 0, 0, 0
 	for seed := range uint64(cases) {

@@ -108,6 +108,9 @@ func TestShortName(t *testing.T) {
 // TestPNG reads colors back from the images: bars, lines and text are where they belong.
 func TestPNG(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: draws a page in pixels")
+	}
 	paint := func(c Chart) image.Image {
 		var b bytes.Buffer
 		require.NoError(t, WritePNG(&b, c, 2))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // HTTP is a null server for HTTP.
@@ -18,6 +19,8 @@ type HTTP struct {
 	// from 1, or closed to end the connection instead. Set it before the first
 	// request.
 	Respond func(n uint64) (response string, closed bool)
+	// Delay, when set, is the time that an inference takes. Set it before the first request.
+	Delay time.Duration
 
 	state    state
 	listener net.Listener
@@ -86,7 +89,11 @@ func (s *HTTP) serve(c net.Conn) error {
 			return err
 		}
 		response := infer
-		if !bytes.HasSuffix(path, inferSuffix) {
+		inference := bytes.HasSuffix(path, inferSuffix)
+		if inference && s.Delay > 0 {
+			time.Sleep(s.Delay)
+		}
+		if !inference {
 			response = []byte(s.admin(string(path)))
 		} else if n := s.state.requests.Add(1); s.Respond != nil {
 			text, closed := s.Respond(n)

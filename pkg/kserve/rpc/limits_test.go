@@ -71,6 +71,9 @@ func distinct() (msg []byte) {
 // would take far more memory than the message, is refused for what it costs to
 // read it.
 func TestFloodsAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	c := rpc.NewCodec(tensor.NewPool())
 	for name, f := range floods {
 		for _, size := range []int{large(), 200 << 10, 20 << 10} {
@@ -181,6 +184,9 @@ func wide(n int) *inferencepb.ModelInferRequest {
 // TestWideMessages: requests and responses with very many tensors are read, and
 // take memory in proportion.
 func TestWideMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	c := rpc.NewCodec(tensor.NewPool())
 	for _, n := range []int{16, 17, 1024, 1025, 20_000, 1 << 16} {
 		data := split(wire(t, wide(n)), 16<<10)

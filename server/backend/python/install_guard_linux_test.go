@@ -96,6 +96,9 @@ func requireWhole(t *testing.T, dir string) {
 // TestInstallationEndsWithServer: an installation, with all its processes, ends when its server
 // is killed. What it has made is not used.
 func TestInstallationEndsWithServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: installs packages")
+	}
 	dir := hanging(t)
 	t.Setenv("PYTHONPATH", dir)
 	server := exec.CommandContext(t.Context(), os.Args[0])

@@ -51,6 +51,9 @@ type shippedCase struct {
 // take rows of 2 values.
 func TestShipped(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: starts a process for each shipped model")
+	}
 	data := "import sys, numpy as np\nx=np.array([[0,0],[0,1],[1,0],[1,1]]*25,np.float32); y=x[:,0]\n"
 	boosted := data + "import xgboost as b\nb.XGBClassifier(n_estimators=30).fit(x,y.astype(int)).save_model(sys.argv[1])\n"
 	softmax := data + "import xgboost as b\nm=b.train({'objective':'multi:softmax','num_class':3},b.DMatrix(x,y*2),30)\nm.save_model(sys.argv[1])\n"
@@ -217,6 +220,9 @@ class TritonPythonModel(framework.FrameworkModel):
 // TestMissingPackage: a missing package and a missing file are one line.
 func TestMissingPackage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: installs packages")
+	}
 	for name, module := range map[string]string{"pytorch": "torch", "tensorflow": "tensorflow", "openvino": "openvino", "sklearn": "sklearn", "xgboost": "xgboost", "lightgbm": "lightgbm"} {
 		h := newHarness(t, echo)
 		python := h.spec.Settings["python-executable"]

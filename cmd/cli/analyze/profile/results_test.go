@@ -16,6 +16,9 @@ import (
 // here one that Model Analyzer has written, so its files have to come out.
 func TestReportsOfCheckpoint(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: draws many pages")
+	}
 	recorded, err := filepath.Abs(filepath.Join("..", "..", "..", "..", "analyzer", "report", "testdata", "modelanalyzer", "gpu"))
 	require.NoError(t, err)
 	dir := t.TempDir()
