@@ -24,7 +24,7 @@ func (v alternativesValue) decode(f field) {
 		return
 	}
 	message := (&inferencepb.ModelConfig{}).ProtoReflect().Descriptor()
-	var sweep Alternatives
+	var fields Alternatives
 	for _, m := range f.members() {
 		fd := message.Fields().ByName(protoreflect.Name(m.key))
 		if fd == nil {
@@ -33,18 +33,18 @@ func (v alternativesValue) decode(f field) {
 		}
 		values := m.alternatives(fd)
 		if len(values) > 0 {
-			sweep = append(sweep, Field{m.key, values})
+			fields = append(fields, Field{m.key, values})
 		}
 	}
 	combinations := 1
-	for _, s := range sweep {
+	for _, s := range fields {
 		combinations *= len(s.Values)
 		if combinations > maxAlternatives {
 			f.fail("the values have more than %d combinations", maxAlternatives)
 			return
 		}
 	}
-	*v.to = sweep
+	*v.to = fields
 }
 
 func fieldNames(message protoreflect.MessageDescriptor) []string {

@@ -22,7 +22,7 @@ func alternativesOf(t *testing.T, text string) (Alternatives, error) {
 	return p.Models[0].Parameters, nil
 }
 
-func TestSweeps(t *testing.T) {
+func TestAlternatives(t *testing.T) {
 	folder(t)
 	for text, want := range map[string][]string{
 		"{}":                       {`{}`},
@@ -68,10 +68,10 @@ func TestSweeps(t *testing.T) {
 		},
 		"{default_model_filename: 8}": {`{"default_model_filename":"8"}`},
 	} {
-		sweep, err := alternativesOf(t, text)
+		listed, err := alternativesOf(t, text)
 		require.NoError(t, err, text)
 		got := []string{}
-		for _, patch := range sweep.Combinations() {
+		for _, patch := range listed.Combinations() {
 			out, err := json.Marshal(patch)
 			require.NoError(t, err)
 			got = append(got, string(out))
@@ -81,7 +81,7 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
-func TestWrongSweeps(t *testing.T) {
+func TestWrongAlternatives(t *testing.T) {
 	folder(t)
 	const at, name = "config.yaml:2: ", "profile_models.a.model_config_parameters."
 	many := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1, ", n), ", ") + "]" }
