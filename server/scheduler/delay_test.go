@@ -76,6 +76,9 @@ func (r *run) p99(from, to int) time.Duration {
 // converges.
 func TestHolds(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	for _, instances := range []int{1, 2} {
 		for _, rate := range []float64{200, 1000, 4000, 8000} {
 			for _, start := range []time.Duration{0, 50 * time.Millisecond} {
@@ -98,6 +101,9 @@ func TestHolds(t *testing.T) {
 // TestLoadChanges: light, nearly saturated, light again.
 func TestLoadChanges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	goal := scheduler.DelayGoal{Target: 10 * time.Millisecond, Limit: 10 * time.Millisecond}
 	const n = 40_000
 	trace := arrivals(phase{500, n}, phase{11_500, 4 * n}, phase{500, n})

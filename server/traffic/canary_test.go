@@ -114,6 +114,9 @@ func TestHarmAtTheLastStep(t *testing.T) {
 // allows, although each step compares many times.
 func TestFalseAlarms(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(4, 4))
 		rolledBack := 0
@@ -181,6 +184,9 @@ func TestFisher(t *testing.T) {
 // distributions.
 func TestInterval(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	random := rand.New(rand.NewPCG(5, 5))
 	for name, d := range map[string]struct {
 		draw func() float64

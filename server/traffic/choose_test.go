@@ -94,6 +94,9 @@ func TestEveryDecisionIsCounted(t *testing.T) {
 // of them than the share has grown by.
 func TestStickyIsConsistent(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	random := rand.New(rand.NewPCG(3, 4))
 	const keys = 20000
 	for range 20 {

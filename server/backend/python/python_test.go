@@ -175,6 +175,9 @@ func TestTypes(t *testing.T) {
 // The texts are NVIDIA's, recorded from its server.
 func TestExecuteErrors(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a process of Python for each message")
+	}
 	for _, c := range []struct{ name, source, text string }{
 		{
 			"raises", "    def inner(self): raise pb_utils.TritonModelException('deep')\n    def execute(self, r):\n        self.inner()\n",
@@ -216,6 +219,9 @@ func TestExecuteErrors(t *testing.T) {
 
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a process of Python for each message")
+	}
 	for _, c := range []struct{ name, source, text string }{
 		{"raises", "class TritonPythonModel:\n    def initialize(self, args): raise ValueError('boom')\n", "ValueError: boom\n\nAt:\n  $(4): initialize\n"},
 		{"class", "", "AttributeError: module '1.model' has no attribute 'TritonPythonModel'"},
@@ -332,6 +338,9 @@ class TritonPythonModel:
 
 func TestAutoComplete(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: a process of Python for each message")
+	}
 	h := newHarness(t, `
 class TritonPythonModel:
     @staticmethod

@@ -213,6 +213,9 @@ func replay(all []int, size func(m int) int64, budget int64, lru bool) outcome {
 // less than the least recently used order does, counted in the time of loads.
 func TestAgainstLRU(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: much computing in one goroutine")
+	}
 	const requests = 20000
 	equal := func(int) int64 { return 20 }
 	mixed := func(m int) int64 { return []int64{5, 20, 80, 10, 40}[m%5] }
