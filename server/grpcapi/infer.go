@@ -173,9 +173,14 @@ var errParse = grpcstatus.Error(codes.Internal, "Unable to parse request")
 
 // infer finds the model, reports a mistake in the message, and runs the request.
 func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, invalid error, clock clock) error {
+	taken := false
+	defer func() { // also after a panic
+		if !taken {
+			r.Discard()
+		}
+	}()
 	m, err := infer.AcquireWithin(conn.Context(), s.svc, r.ModelName, r.ModelVersion, r.Timeout()) // also while the server drains
 	if err != nil {
-		r.Discard()
 		return statusError(err)
 	}
 	defer func() { m.Release() }() // m changes: ChooseBy
@@ -186,13 +191,13 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 		invalid = s.forward(conn.Context(), r)
 	}
 	if invalid != nil {
-		r.Discard()
 		return statusError(invalid)
 	}
 	in.entry.Spend(infer.RowsOf(m, r), 0)
 	m = infer.ChooseBy(m, r, in)
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
+	taken = true
 	defer r.Release()
 	ctx, cancel := withDeadlineMargin(conn.Context())
 	defer cancel()
