@@ -56,7 +56,8 @@ type Queue interface {
 }
 
 // Request is one request in flight. NewRequest returns it with two references, one for
-// the frontend and one for the core.
+// the frontend and one for the core: the runner chain, the queue and the instance group hold that
+// one in turn, until the request was answered.
 type Request struct {
 	kserve.Request
 
@@ -80,7 +81,7 @@ type Request struct {
 	// OwnInputs reports that the frontend received the inputs into memory of their own. A
 	// backend may give such memory away, to be written to, if it holds the only reference.
 	OwnInputs bool
-	// Pool counts the outputs copied to client regions; the core sets it.
+	// Pool has the memory for the outputs, and counts those copied to client regions; the core sets it.
 	Pool *tensor.Pool
 	// Log is where contained panics are reported; the core sets it.
 	Log *slog.Logger

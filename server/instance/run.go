@@ -96,29 +96,33 @@ func (w *worker) finishRequests(all []*infer.Request, i int, self *infer.Request
 
 // finishRequest ends the instance's use of one request.
 func (w *worker) finishRequest(r, self *infer.Request) {
-	g := w.group
 	switch {
 	case r.Rescheduled():
-		if r.IsKept() { // Lend keeps it again when it runs again
-			w.kept.remove(r)
-			r.Suspend()
-			defer g.done()
-		}
-	case r.IsKept():
+		w.suspend(r)
+	case r.IsKept(): // the core's reference is released when the backend has let go: Finished
 		if r != self {
 			r.Deliver()
 		}
 		if r.Returned() {
 			w.Finished(r)
 		}
-		return
 	default:
 		r.ReleaseInputs()
 		if r != self {
 			r.Deliver()
 		}
+		w.group.released(r)
 	}
-	g.released(r)
+}
+
+// suspend ends the use of a request that was rescheduled: it runs again.
+func (w *worker) suspend(r *infer.Request) {
+	if r.IsKept() { // Lend keeps it again
+		w.kept.remove(r)
+		r.Suspend()
+		defer w.group.done()
+	}
+	w.group.released(r)
 }
 
 // released releases the core's reference, or hands it to the source if the request is
@@ -159,13 +163,13 @@ func (g *Group) executeHere(ctx context.Context, w *worker, b *infer.Batch) (err
 func (g *Group) ensureAnswered(w *worker, b *infer.Batch, err error) {
 	for _, r := range b.Requests {
 		switch {
-		case r.Membership.Null || r.Rescheduled() && err == nil:
+		case r.Membership.Null || r.Rescheduled() && err == nil: // has no caller, or runs again
 		case r.IsKept() && err != nil:
 			r.Revoke(err)
-		case r.IsKept() && g.decoupled:
+		case r.IsKept() && g.decoupled: // is answered later: Responded counts the responses
 		case r.IsKept():
 			r.MarkIfLate()
-		case r.State() == infer.Answered:
+		case r.State() == infer.Answered: // as it should be
 		case err == nil:
 			r.Fail(status.New(status.Internal, "instance '%s' of model '%s' gave no response to the request", w.at.Name, g.opts.Name))
 		default:

@@ -21,7 +21,7 @@ func (v *LoadedVersion) FinishSequences() <-chan struct{} {
 // and closes the instances and the backend model. It returns false when ctx ends first; Close may
 // then be called again.
 func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err error) {
-	v.Retire()
+	v.Retire() // for a version that serves until the drain; the repository has done it for the others
 	last := v.running.closing(v)
 	select {
 	case <-v.drained:

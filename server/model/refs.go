@@ -31,7 +31,8 @@ func (v *LoadedVersion) Release() {
 	}
 }
 
-// Retire releases the repository's reference. Further calls have no effect.
+// Retire releases the repository's reference, because the version goes out of service. Further calls
+// have no effect.
 func (v *LoadedVersion) Retire() {
 	if !v.retired.Swap(true) {
 		v.retiredAt.Store(time.Now().UnixNano())

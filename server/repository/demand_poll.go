@@ -18,7 +18,7 @@ func restrictToComplete(f *state.Finding) { f.Stamp = state.CompleteVersions(f.S
 // onDemand loads the loaded models again whose files have changed and stand still, and unloads
 // the removed ones. Each model is an operation of its own, because requests load and unload others
 // meanwhile.
-func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.ID, retry bool, waits map[store.ID]*state.SettleWait) error {
+func (p *pollLoads) onDemand(ctx context.Context, l *layout.Listing, removed []store.ID, restrict restriction) error {
 	r := p.r
 	for _, id := range removed {
 		p.update(id, func() {
@@ -27,7 +27,6 @@ func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.
 			}
 		})
 	}
-	restrict := r.pollRestriction(retry, waits)
 	for _, id := range slices.SortedFunc(maps.Keys(r.known()), store.Compare) {
 		if r.changed(ctx, l, id, restrict) {
 			p.update(id, func() {
@@ -44,10 +43,10 @@ func (p *poll) onDemand(ctx context.Context, l *layout.Listing, removed []store.
 }
 
 // update changes one model, unless an earlier poll still does: then a later one does.
-func (p *poll) update(id store.ID, do func()) {
+func (p *pollLoads) update(id store.ID, do func()) {
 	r := p.r
 	if _, busy := r.updating.LoadOrStore(id, true); busy {
-		delete(r.tried, id)
+		delete(r.lastSeen, id)
 		r.leftBehind.Store(true)
 		return
 	}

@@ -37,7 +37,7 @@ func (r *Repository) annotate(id store.ID, m *state.Model, entries []*inferencep
 
 // notes returns what the index says about a model besides the states of its versions.
 func (r *Repository) notes(id store.ID, m *state.Model) (all []string) {
-	polls := r.polls()
+	polls := r.hasPolls()
 	if polls {
 		all = r.progress.slow(id)
 	}

@@ -22,7 +22,7 @@ func (o *operation) within(outer *operation) bool {
 
 type (
 	operationKey struct{}
-	placeKey     struct{}
+	loadPlaceKey struct{}
 )
 
 // newOperation returns a new operation and the context for its work. The operation is nested in
@@ -33,10 +33,10 @@ func (r *Repository) newOperation(ctx context.Context) (*operation, context.Cont
 	return o, context.WithValue(r.life, operationKey{}, o)
 }
 
-// place is the right of a version to load, one of LoadThreads. While nested operations run,
+// loadPlace is the right of a version to load, one of LoadThreads. While nested operations run,
 // the version waits for them and gives its place back.
-type place struct {
-	free chan struct{} // Repository.loading
+type loadPlace struct {
+	taken chan struct{} // Repository.places: an element for each version that loads
 
 	mu     sync.Mutex
 	held   bool
@@ -45,35 +45,35 @@ type place struct {
 }
 
 // acquirePlace waits for a place and returns it with the context for the load.
-func (r *Repository) acquirePlace(ctx context.Context) (*place, context.Context) {
-	p := &place{free: r.places}
+func (r *Repository) acquirePlace(ctx context.Context) (*loadPlace, context.Context) {
+	p := &loadPlace{taken: r.places}
 	select {
-	case p.free <- struct{}{}:
+	case p.taken <- struct{}{}:
 		p.held = true
 	case <-ctx.Done():
 	}
-	return p, context.WithValue(ctx, placeKey{}, p)
+	return p, context.WithValue(ctx, loadPlaceKey{}, p)
 }
 
 // release ends the use of a place.
-func (p *place) release() {
+func (p *loadPlace) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
 	p.giveBack()
 }
 
-func (p *place) giveBack() {
+func (p *loadPlace) giveBack() {
 	if p.held {
 		p.held = false
-		<-p.free
+		<-p.taken
 	}
 }
 
 // lendPlace gives back the place of the version that ctx loads, if it loads one. The
 // returned function waits for a place again, until ctx ends.
 func lendPlace(ctx context.Context) (back func()) {
-	p, _ := ctx.Value(placeKey{}).(*place)
+	p, _ := ctx.Value(loadPlaceKey{}).(*loadPlace)
 	if p == nil {
 		return func() {}
 	}
@@ -84,7 +84,7 @@ func lendPlace(ctx context.Context) (back func()) {
 	return func() { p.retake(ctx) }
 }
 
-func (p *place) retake(ctx context.Context) {
+func (p *loadPlace) retake(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nested--
@@ -92,7 +92,7 @@ func (p *place) retake(ctx context.Context) {
 		return
 	}
 	select {
-	case p.free <- struct{}{}:
+	case p.taken <- struct{}{}:
 		p.held = true
 	case <-ctx.Done():
 	}

@@ -33,7 +33,7 @@ type pollOptions struct {
 
 // pollSafely polls once. A panic becomes an error.
 func (r *Repository) pollSafely(ctx context.Context, o pollOptions) error {
-	if !r.polls() {
+	if !r.hasPolls() {
 		return status.New(status.Unavailable, "polling is disabled")
 	}
 	return r.runTask(ctx, func(ctx context.Context) (err error) {
@@ -43,16 +43,17 @@ func (r *Repository) pollSafely(ctx context.Context, o pollOptions) error {
 				err = status.New(status.Internal, "the poll panicked: %v", p)
 			}
 		}()
-		return r.poll(ctx, o)
+		return r.pollOnce(ctx, o)
 	})
 }
 
-// polls reports whether the control mode has polls.
-func (r *Repository) polls() bool {
+// hasPolls reports whether the control mode has polls.
+func (r *Repository) hasPolls() bool {
 	return r.opts.Control == ControlPoll || r.opts.Control == ControlAuto
 }
 
-func (r *Repository) poll(ctx context.Context, o pollOptions) error {
+// pollOnce polls, and waits for the loads if o says so.
+func (r *Repository) pollOnce(ctx context.Context, o pollOptions) error {
 	running, err := r.beginPoll(ctx, o)
 	if o.wait {
 		running.Wait()
@@ -71,18 +72,20 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (running *syn
 		return running, l.Err
 	}
 	waits := map[store.ID]*state.SettleWait{}
-	p := poll{r: r, running: running, ctx: ctx}
+	p := pollLoads{r: r, running: running, ctx: ctx}
 	if !o.wait {
-		p.ctx = r.life
+		p.ctx = r.life // the loads outlive the poll
 	}
 	removed := r.missing(l, waits)
 	for _, id := range removed {
-		delete(r.tried, id)
+		delete(r.lastSeen, id)
 	}
+	restrict := r.observeAndRestrict(o.retry, waits)
 	if r.demand != nil {
-		err = p.onDemand(ctx, l, removed, o.retry, waits)
+		err = p.onDemand(ctx, l, removed, restrict)
 	} else {
-		p.startGroups(r.survey(ctx, l, edit{by: state.ByPoll, added: allFindings(l), restrict: r.pollRestriction(o.retry, waits)}), removed)
+		found := r.survey(ctx, l, edit{by: state.ByPoll, added: allFindings(l), restrict: restrict})
+		p.startGroups(found, removed)
 	}
 	r.mu.Lock()
 	r.waits = waits
@@ -90,21 +93,23 @@ func (r *Repository) beginPoll(ctx context.Context, o pollOptions) (running *syn
 	return running, err
 }
 
-// pollRestriction is that of a poll: what stands still and, without retry, was not tried before. It also
-// records in tried and waits what it saw.
-func (r *Repository) pollRestriction(retry bool, waits map[store.ID]*state.SettleWait) restriction {
+// observeAndRestrict is the restriction of a poll: it may load what stands still and, without retry, was not
+// seen before. It also records what it saw: in lastSeen, waits and, through forgetFailure, outcomes. The
+// caller holds r.polling.
+func (r *Repository) observeAndRestrict(retry bool, waits map[store.ID]*state.SettleWait) restriction {
 	settle := r.settledRestriction(waits)
 	return func(f *state.Finding) {
 		if settle(f); f.Unsettled {
 			return
 		}
 		r.forgetFailure(f.ID, f.Stamp)
-		f.Tried = !retry && r.tried[f.ID].Same(f.Stamp)
-		r.tried[f.ID] = f.Stamp
+		f.SeenBefore = !retry && r.lastSeen[f.ID].Same(f.Stamp)
+		r.lastSeen[f.ID] = f.Stamp
 	}
 }
 
-// settledRestriction leaves what stands still. It records in waits what does not. The caller holds r.polling.
+// settledRestriction lets an operation load only what stands still, and records in waits what does not. The
+// caller holds r.polling.
 func (r *Repository) settledRestriction(waits map[store.ID]*state.SettleWait) restriction {
 	return func(f *state.Finding) {
 		var w *state.SettleWait
@@ -174,7 +179,8 @@ func (r *Repository) nextPoll() (at time.Time) {
 }
 
 // startRestriction is that of the start: in poll control, versions with files that are not complete are left for
-// a poll if the model has others.
+// a poll if the model has others. It records in lastSeen what it saw, so that the polls load it again only when
+// it changes, or to retry.
 func (r *Repository) startRestriction() restriction {
 	if r.opts.Control != ControlPoll {
 		return nil
@@ -183,7 +189,7 @@ func (r *Repository) startRestriction() restriction {
 		restrictToComplete(f)
 		r.polling.Lock()
 		defer r.polling.Unlock()
-		r.tried[f.ID] = f.Stamp
+		r.lastSeen[f.ID] = f.Stamp
 	}
 }
 

@@ -12,17 +12,17 @@ import (
 	"triton/server/store"
 )
 
-// poll is the part of a poll that may go on after it: its loads. Each group of models that ensembles
+// pollLoads are the part of a poll that may go on after it: its loads. Each group of models that ensembles
 // connect is an operation of its own, which holds their names. So a load that takes long, or hangs,
 // keeps the later polls from these models only.
-type poll struct {
+type pollLoads struct {
 	r       *Repository
 	ctx     context.Context // of the loads
 	running *sync.WaitGroup
 }
 
 // startGroups starts the changes that follow from what a poll has found, a goroutine for each group.
-func (p *poll) startGroups(found []state.Finding, removed []store.ID) {
+func (p *pollLoads) startGroups(found []state.Finding, removed []store.ID) {
 	r := p.r
 	var same []state.Finding
 	g := groups{of: map[string]*group{}}
@@ -99,12 +99,12 @@ func (g groups) move(from, into *group) {
 
 // startGroup carries out the changes of a group, unless another operation has one of its models, or has
 // connected others with them meanwhile: then a later poll does.
-func (p *poll) startGroup(g *group) {
+func (p *pollLoads) startGroup(g *group) {
 	r := p.r
 	free, ok := r.tryConnected(&operation{}, g.names)
 	if !ok {
 		for _, f := range g.found {
-			delete(r.tried, f.ID)
+			delete(r.lastSeen, f.ID)
 			r.opts.Log.Debug(fmt.Sprintf("model '%s' was changed while it is being loaded; a later poll loads it", f.ID))
 		}
 		r.leftBehind.Store(true)
@@ -133,7 +133,7 @@ func (p *poll) startGroup(g *group) {
 }
 
 // spawn runs a part of the poll on a goroutine of its own. It returns false when the repository drains.
-func (p *poll) spawn(do func()) bool {
+func (p *pollLoads) spawn(do func()) bool {
 	r := p.r
 	if !r.tasks.begin() {
 		return false
@@ -152,7 +152,7 @@ func (p *poll) spawn(do func()) bool {
 }
 
 // contained runs a part of the poll. A panic ends that part only.
-func (p *poll) contained(do func()) {
+func (p *pollLoads) contained(do func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			log.Panic(p.r.opts.Log, "panic while changing models", v)

@@ -57,7 +57,7 @@ func (p *progress) begin(id store.ID, number int64) (end func()) {
 const slowLoad = time.Minute
 
 // tellIfSlow logs that a load takes long, if it does before the returned function is called.
-func (r *Repository) tellIfSlow(id store.ID, number int64, p *place) (end func()) {
+func (r *Repository) tellIfSlow(id store.ID, number int64, p *loadPlace) (end func()) {
 	t := time.AfterFunc(slowLoad, func() {
 		p.release()
 		r.opts.Log.Warn(fmt.Sprintf("model '%s' version %d has been loading for %v; what serves is not affected, and other models load meanwhile",

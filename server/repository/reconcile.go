@@ -27,8 +27,8 @@ type edit struct {
 	kept       map[string]bool // the names of steps that are not loaded, even if they break meanwhile
 }
 
-// restriction cuts the stamp of a finding down to what the operation may load, and may set Unsettled, Tried or
-// Unloaded. That of a poll also remembers what it saw.
+// restriction cuts the stamp of a finding down to what the operation may load, and sets Unsettled, SeenBefore or
+// Unloaded where it may load nothing. That of a poll also records what it saw: observeAndRestrict.
 type restriction func(f *state.Finding)
 
 // result is the outcome of an operation for its models.
@@ -38,7 +38,8 @@ type result struct {
 }
 
 // reconcile edits the desired state, and brings the actual state of the edited models and of
-// the ensembles that need them to it. The caller has locked their names.
+// the ensembles that need them to it. The caller has locked their names. A poll calls survey and
+// carryOut itself, because it carries out each group of models apart: startGroups.
 func (r *Repository) reconcile(ctx context.Context, l *layout.Listing, e edit) result {
 	return r.carryOut(ctx, r.survey(ctx, l, e), e.removed, e.dependents)
 }

@@ -159,7 +159,7 @@ func TestAPollThatWasOvertaken(t *testing.T) {
 	found := r.survey(t.Context(), l, edit{added: []state.Finding{{ID: named("a"), Again: true}}})
 	loads := func() int { return strings.Count(out.messages(), "successfully loaded 'e'") }
 	change := func(names ...string) {
-		p := poll{r: r, ctx: t.Context(), running: &sync.WaitGroup{}}
+		p := pollLoads{r: r, ctx: t.Context(), running: &sync.WaitGroup{}}
 		p.startGroup(&group{names: names, found: found})
 		p.running.Wait()
 	}

@@ -1,6 +1,6 @@
 // Package repository brings the actual state of a server's models to the desired state:
-// start, poll, load and unload edit the desired state, and reconcile loads and unloads what
-// the edit requires. It answers the questions of frontends about models. It does not queue or
+// start, poll, load and unload edit the desired state by what survey has found in the store, and
+// carryOut loads and unloads what the edit requires. It answers the questions of frontends about models. It does not queue or
 // run requests.
 package repository
 
@@ -117,9 +117,9 @@ type Repository struct {
 	locks       nameLocks
 	clientLoads loads
 	places      chan struct{}            // has an element for each version that loads
-	polling     sync.Mutex               // held by a poll; guards settling and tried
+	polling     sync.Mutex               // held by a poll; guards settling and lastSeen
 	settling    state.SettleTracker      // what polls wait for
-	tried       map[store.ID]store.Stamp // of the contents that polls tried to load
+	lastSeen    map[store.ID]store.Stamp // what the last poll, or the start, saw standing still, loaded or not; absent: a poll left it behind
 	leftBehind  atomic.Bool              // a poll has left changes to a later one, because the models were being loaded
 	loadEnded   chan struct{}            // tells KeepPolling then that a load has ended
 	updating    sync.Map                 // the models that polls on demand are changing, by store.ID
@@ -165,7 +165,7 @@ func New(o Options) *Repository {
 		outcomes:  map[store.ID]*state.Outcome{},
 		refused:   map[store.ID]error{},
 		waits:     map[store.ID]*state.SettleWait{},
-		tried:     map[store.ID]store.Stamp{},
+		lastSeen:  map[store.ID]store.Stamp{},
 		loadEnded: make(chan struct{}, 1),
 		retiring:  map[*model.LoadedVersion]store.ID{},
 		tasks:     tasks{empty: make(chan struct{})},

@@ -20,7 +20,7 @@ func (q *Queue) Enqueue(r *infer.Request, mayRun bool) (*Slot, error) {
 	}
 	q.stats.Pending.Add(1)
 	if !r.Enter(q) {
-		q.withdraw(r)
+		q.withdrawAndUnlock(r)
 		return nil, nil
 	}
 	slot, decision := q.takeIdle(now)
@@ -88,11 +88,11 @@ func ErrNoInstance(r *infer.Request) error {
 // core's reference.
 func (q *Queue) Withdraw(r *infer.Request) bool {
 	q.mu.Lock()
-	return q.withdraw(r)
+	return q.withdrawAndUnlock(r)
 }
 
-// withdraw is Withdraw. The caller holds q.mu; withdraw releases it.
-func (q *Queue) withdraw(r *infer.Request) bool {
+// withdrawAndUnlock is Withdraw. The caller holds q.mu; withdrawAndUnlock releases it.
+func (q *Queue) withdrawAndUnlock(r *infer.Request) bool {
 	if !r.TakeFromQueue() {
 		q.mu.Unlock()
 		return false

@@ -6,32 +6,6 @@ import (
 	"triton/server/stats"
 )
 
-// evaluate expires requests and returns the policy's decision.
-func (q *Queue) evaluate(now int64) Decision {
-	q.expire(now)
-	if q.mu.holdUntil > 0 {
-		if q.mu.waiting.Len() < q.mu.holdUntil && !q.mu.closed {
-			return Decision{}
-		}
-		q.mu.holdUntil = 0
-	}
-	decision := q.mu.waiting.Evaluate(now, q.mu.closed)
-	if q.mu.waiting.Dropped().Len() > 0 {
-		q.takeDropped()
-	}
-	return decision
-}
-
-// evaluateNow is evaluate at the current time. When nothing waits it does not read the
-// clock.
-func (q *Queue) evaluateNow() (decision Decision, now int64) {
-	if q.mu.waiting.Len() == 0 {
-		return Decision{}, 0
-	}
-	now = infer.Now()
-	return q.evaluate(now), now
-}
-
 // expire moves timed-out requests to q.mu.expired; unlockAndAnswer answers them.
 func (q *Queue) expire(now int64) {
 	if at := q.mu.waiting.Deadline(); at != 0 && at <= now {

@@ -3,8 +3,35 @@ package scheduler
 import (
 	"time"
 
+	"triton/server/infer"
 	"triton/server/stats"
 )
+
+// evaluate expires requests and returns the policy's decision.
+func (q *Queue) evaluate(now int64) Decision {
+	q.expire(now)
+	if q.mu.holdUntil > 0 {
+		if q.mu.waiting.Len() < q.mu.holdUntil && !q.mu.closed {
+			return Decision{}
+		}
+		q.mu.holdUntil = 0
+	}
+	decision := q.mu.waiting.Evaluate(now, q.mu.closed)
+	if q.mu.waiting.Dropped().Len() > 0 {
+		q.takeDropped()
+	}
+	return decision
+}
+
+// evaluateNow is evaluate at the current time. When nothing waits it does not read the
+// clock.
+func (q *Queue) evaluateNow() (decision Decision, now int64) {
+	if q.mu.waiting.Len() == 0 {
+		return Decision{}, 0
+	}
+	now = infer.Now()
+	return q.evaluate(now), now
+}
 
 // takeIdle removes an idle slot when a batch is due, and otherwise sets the alarm. A slot
 // that was already woken evaluates the queue itself, and then calls takeIdle for the
@@ -92,9 +119,9 @@ func (q *Queue) unlockAndWake(now int64) {
 	}
 }
 
-// start forms the batch, unlocks, and wakes another slot when the remaining requests are
+// startAndUnlock forms the batch, unlocks, and wakes another slot when the remaining requests are
 // due too. It returns false when all requests of the batch were cancelled.
-func (q *Queue) start(s *Slot, decision Decision, now int64) bool {
+func (q *Queue) startAndUnlock(s *Slot, decision Decision, now int64) bool {
 	q.fill(s, decision, now)
 	s.Batch.FormedAt = now
 	q.unlockAndWake(now)

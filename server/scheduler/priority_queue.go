@@ -39,17 +39,17 @@ func (NoBatching) Evaluate(*PriorityQueue, int64, bool) Decision {
 // that. It makes all decisions of a Queue without a lock, a goroutine or a clock: all times are parameters, in
 // nanoseconds by infer.Now or any other clock.
 type PriorityQueue struct {
-	policy    Policy
-	rules     Rules
-	levels    []*level                                // ascending; without priorities always one
-	unused    []*level                                // empty levels, for reuse
-	deadlines IndexedHeap[*infer.Request, byDeadline] // requests that can time out
-	n         int
-	arrivals  uint64 // requests that ever entered
-	decided   uint64 // requests whose turn was ever decided
-	memo      policyMemo
-	shedAt    int64 // the time while Evaluate runs, if requests are shed; else 0
-	dropped   Dropped
+	policy     Policy
+	rules      Rules
+	levels     []*level                                // ascending; without priorities always one
+	unused     []*level                                // empty levels, for reuse
+	deadlines  IndexedHeap[*infer.Request, byDeadline] // requests that can time out
+	n          int
+	arrivals   uint64 // requests that ever entered
+	turnsGiven uint64 // requests that were ever given a turn
+	memo       policyMemo
+	shedAt     int64 // the time while Evaluate runs, if requests are shed; else 0
+	dropped    Dropped
 }
 
 // maxUnusedLevels bounds the levels kept for reuse: clients choose the numbers.
@@ -149,7 +149,7 @@ func (q *PriorityQueue) afterList(r *infer.Request) *infer.Request {
 	i, _ := q.find(r.Position.Level)
 	if v := q.levels[i]; !r.Position.Delayed {
 		if v.turns != nil {
-			if next := q.decide(v); next != nil {
+			if next := q.giveTurn(v); next != nil {
 				return next
 			}
 		}

@@ -33,11 +33,11 @@ func (q *Queue) Next(s *Slot) bool {
 		switch {
 		case decision.Count > 0 && !q.mayStart(s):
 			if !q.acquireGrant(s) {
-				return q.exit(s)
+				return q.exitAndUnlock(s)
 			}
 			continue
 		case decision.Count > 0:
-			if q.start(s, decision, now) {
+			if q.startAndUnlock(s, decision, now) {
 				return true
 			}
 			q.mu.Lock()
@@ -46,18 +46,18 @@ func (q *Queue) Next(s *Slot) bool {
 			q.releaseGrant(s)
 			continue
 		case q.mu.closed && q.mu.waiting.Len() == 0:
-			return q.exit(s)
+			return q.exitAndUnlock(s)
 		}
 		q.setAlarm(decision.At, now)
 		q.markIdle(s)
 		q.unlockAndAnswer()
 		q.wait(s)
 	}
-	return q.exit(s)
+	return q.exitAndUnlock(s)
 }
 
-// exit ends the use of a slot. The caller holds q.mu; exit releases it.
-func (q *Queue) exit(s *Slot) bool {
+// exitAndUnlock ends the use of a slot. The caller holds q.mu; exitAndUnlock releases it.
+func (q *Queue) exitAndUnlock(s *Slot) bool {
 	if s.grant.Held() {
 		q.releaseGrant(s)
 	}
@@ -87,7 +87,7 @@ func (q *Queue) wait(s *Slot) {
 		}
 		q.mu.Lock()
 		q.mu.alarmAt = 0
-		if s.idle && q.gate == nil {
+		if s.idle && q.gate == nil { // with a gate, preferredIdle chooses the slot
 			q.markBusy(s)
 			return
 		}

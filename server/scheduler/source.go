@@ -6,9 +6,9 @@ import "triton/server/infer"
 // batcher. Each instance has one Slot.
 type Source interface {
 	// Enqueue accepts a request; the core's reference moves into the source unless there
-	// is an error. A caller that can run a batch itself sets run: it may get a slot whose
+	// is an error. A caller that can run a batch itself sets mayRun: it may get a slot whose
 	// batch contains its request, and must return it with Done.
-	Enqueue(r *infer.Request, run bool) (*Slot, error)
+	Enqueue(r *infer.Request, mayRun bool) (*Slot, error)
 	// Next waits for the next batch of a slot; the instance's goroutine calls it while it
 	// holds the slot. It returns false when the instance must be closed.
 	Next(s *Slot) bool

@@ -25,7 +25,7 @@ type Models interface {
 	// Load loads a model and the models of its steps, until ctx ends.
 	Load(ctx context.Context, name string) error
 	// Unload takes a model out of service, and the ensembles that need it, unless one of them
-	// works. pending reports whether their memory is still in use.
+	// is busy. pending reports whether their memory is still in use.
 	Unload(name string) (pending func() bool, unloaded bool)
 	// Loaded returns the models that are loaded, by name.
 	Loaded() []Model

@@ -59,7 +59,7 @@ func find(all []Model, name string) *Model {
 	return &all[slices.IndexFunc(all, func(l Model) bool { return l.Name == name })]
 }
 
-// evict unloads a model and the ensembles that need it. It returns false if the model works.
+// evict unloads a model and the ensembles that need it. It returns false if one of them is busy.
 func (m *Manager) evict(name string, why Reason, text string, all []Model) bool {
 	l := find(all, name)
 	pending, unloaded := m.opts.Models.Unload(name)

@@ -10,8 +10,9 @@ import (
 )
 
 // EnsemblesOf returns the ensembles that need one of the models, directly or through other
-// ensembles. Each comes after the ensembles that it needs. The models themselves are left
-// out, except an ensemble that needs another of the returned ensembles.
+// ensembles. Each comes after the ensembles that it needs. The given models are left out: they
+// were just loaded, each after those that it needs. An exception is a given ensemble that needs
+// one of the returned ensembles, because that one is loaded again.
 func (s *Desired) EnsemblesOf(ids []store.ID) []store.ID {
 	given := make(map[store.ID]bool, len(ids))
 	for _, id := range ids {
@@ -21,7 +22,8 @@ func (s *Desired) EnsemblesOf(ids []store.ID) []store.ID {
 	for queue := slices.Clone(ids); len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
 		for user := range s.users[at] {
-			if !reached[user] && (reached[at] || !given[user]) {
+			loadedAfter := given[user] && !reached[at] // user was just loaded, with at as it is
+			if !reached[user] && !loadedAfter {
 				reached[user] = true
 				queue = append(queue, user)
 			}

@@ -12,14 +12,14 @@
 //	Outcome          what its last load brought, or its error   each load           it is unloaded or gone
 //	Actual           its versions and the state of each         loads and unloads   never: they stay as unavailable
 //	SettleTracker    when a part of it was seen to change       polls               that part stands still
-//	tried            the stamp that a poll tried to load last   polls               it is gone
+//	lastSeen         the stamp that a poll saw stand still      start and polls     it is gone, or left to a later poll
 //	refused          why its configuration could not be read    each operation      it can be read, or is unloaded
 //
 // An operation compares them in one Finding for each model, and Finding.Need answers whether the model must
 // be loaded. PlanVersions then says which of its versions are, and Desired.EnsemblesOf which ensembles are
 // loaded again with it. An empty cell stands for any value.
 //
-//	the stamp of the store      stands  tried  configuration  instances  steps      Need         loads
+//	the stamp of the store      stands  seen   configuration  instances  steps      Need         loads
 //	                            still   before of a client
 //	any                         no                                                  Unsettled    nothing
 //	any, made room since                                                            Unloaded     nothing

@@ -34,7 +34,7 @@ func (f *Finding) Need() Need {
 		return Need{Why: Unsettled}
 	case f.Unloaded:
 		return Need{Why: Unloaded}
-	case f.Tried && (f.Broken || !same):
+	case f.SeenBefore && (f.Broken || !same):
 		return Need{Why: Tried}
 	case f.Override != nil, f.Again:
 		return Need{Requested, f.Override}

@@ -32,13 +32,13 @@ func TestNeed(t *testing.T) {
 		"again":                          {Finding{Stamp: stamp("1"), Location: "r/m", Last: loaded, Again: true}, Requested, nil},
 		"changing":                       {Finding{Stamp: stamp("2"), Location: "r/m", Last: loaded, Unsettled: true, Broken: true}, Unsettled, nil},
 		"unloaded meanwhile":             {Finding{Stamp: stamp("2"), Location: "r/m", Last: loaded, Unloaded: true}, Unloaded, nil},
-		"tried, never loaded":            {Finding{Stamp: stamp("1"), Location: "r/m", Tried: true}, Tried, nil},
-		"tried, failed":                  {Finding{Stamp: stamp("2"), Location: "r/m", Last: loaded, Tried: true}, Tried, nil},
-		"tried, broken":                  {Finding{Stamp: stamp("1"), Location: "r/m", Last: loaded, Tried: true, Broken: true}, Tried, nil},
-		"tried, serves":                  {Finding{Stamp: stamp("1"), Location: "r/m", Last: loaded, Tried: true}, Unchanged, nil},
-		"tried, serves from other place": {Finding{Stamp: stamp("1"), Location: "s/m", Last: loaded, Tried: true}, Changed, nil},
+		"tried, never loaded":            {Finding{Stamp: stamp("1"), Location: "r/m", SeenBefore: true}, Tried, nil},
+		"tried, failed":                  {Finding{Stamp: stamp("2"), Location: "r/m", Last: loaded, SeenBefore: true}, Tried, nil},
+		"tried, broken":                  {Finding{Stamp: stamp("1"), Location: "r/m", Last: loaded, SeenBefore: true, Broken: true}, Tried, nil},
+		"tried, serves":                  {Finding{Stamp: stamp("1"), Location: "r/m", Last: loaded, SeenBefore: true}, Unchanged, nil},
+		"tried, serves from other place": {Finding{Stamp: stamp("1"), Location: "s/m", Last: loaded, SeenBefore: true}, Changed, nil},
 		"tried, serves, with other steps": {
-			Finding{Stamp: stamp("1"), Location: "r/m", Last: loaded, Tried: true, Reconnected: true}, Reconnected, &before,
+			Finding{Stamp: stamp("1"), Location: "r/m", Last: loaded, SeenBefore: true, Reconnected: true}, Reconnected, &before,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ type Finding struct {
 	Again     bool        // without a client's configuration, although the files are the same
 
 	Unsettled   bool // it does not stand still
-	Tried       bool // a poll has tried to load the stamp already, and this one does not try again
+	SeenBefore  bool // an earlier poll, or the start, saw the stamp stand still, and this poll does not retry
 	Unloaded    bool // it no longer serves: only a request loads it
 	Reconnected bool // a step of an ensemble means another model than when it was read
 

@@ -49,25 +49,24 @@ func (t *SettleTracker) Settled(id store.ID, now time.Time, found, loaded store.
 		return s.tag == absentEntry && (back || name == wholeModel)
 	})
 	visible = maps.Clone(found)
-	changing := false // a version that serves, or served, is being changed
+	grew := loaded != nil && !lacks(found, loaded) // what was added to the folder has a time of its own
+	versionChanges := false                        // one that serves, or served
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		e, before := found[name], loaded[name]
-		same := before.Tag == e.Tag && before.Dir == e.Dir
-		grew := name == folderItself && loaded != nil && !lacks(found, loaded)
-		if same || grew { // what was added to the folder has a time of its own
+		e := found[name]
+		before, had := loaded[name]
+		if before.Tag == e.Tag && before.Dir == e.Dir || name == folderItself && grew {
 			continue
 		}
-		late := t.wait(id, name, e, now)
-		if late == nil {
+		wait := t.wait(id, name, e, now)
+		if wait == nil {
 			continue
 		}
-		w = later(w, late)
-		_, had := loaded[name]
+		w = later(w, wait)
 		switch {
 		case loaded == nil || !e.Dir || name == folderItself || !store.IsVersion(name):
 			unsettled = true
 		case had:
-			visible[name], changing = before, true
+			visible[name], versionChanges = before, true
 		default:
 			delete(visible, name)
 		}
@@ -81,7 +80,11 @@ func (t *SettleTracker) Settled(id store.ID, now time.Time, found, loaded store.
 	if _, has := found[folderItself]; has && sameBelow(visible, loaded) {
 		visible[folderItself] = loaded[folderItself] // only what waits has changed the time of the folder
 	}
-	return visible, w, unsettled || changing && !sameBeside(visible, loaded)
+	// The old files of a version are not loaded with new files beside it, such as a configuration.
+	if versionChanges && !sameBeside(visible, loaded) {
+		unsettled = true
+	}
+	return visible, w, unsettled
 }
 
 // lacks reports whether an entry is missing.

@@ -5,7 +5,7 @@ import (
 	"triton/server/infer"
 )
 
-// Dropped are requests that a queue has given up while it decided about others.
+// Dropped are requests that a queue has given up while it served others.
 type Dropped struct {
 	Full infer.List // for a caller who uses less of a full queue
 	Shed infer.List // they have waited too long
@@ -30,10 +30,10 @@ func (q *PriorityQueue) takesTurns(v *level, r *infer.Request) bool {
 	return true
 }
 
-// append puts a request behind those whose turn is decided.
+// append puts a request behind those whose turn was given.
 func (q *PriorityQueue) append(v *level, r *infer.Request) {
-	r.Position.Turn = q.decided
-	q.decided++
+	r.Position.Turn = q.turnsGiven
+	q.turnsGiven++
 	q.invalidateMemo(r)
 	v.active.Push(r)
 }
@@ -44,16 +44,16 @@ func (q *PriorityQueue) front(v *level) *infer.Request {
 		return r
 	}
 	if v.turns != nil {
-		if r := q.decide(v); r != nil {
+		if r := q.giveTurn(v); r != nil {
 			return r
 		}
 	}
 	return v.delayed.Front()
 }
 
-// decide appends the request whose turn is next to those whose turn is decided, and returns it;
+// giveTurn appends the request whose turn is next to those whose turn was given, and returns it;
 // nil when none waits for its turn.
-func (q *PriorityQueue) decide(v *level) *infer.Request {
+func (q *PriorityQueue) giveTurn(v *level) *infer.Request {
 	for {
 		c, f := v.turns.first()
 		if f == nil {
