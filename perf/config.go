@@ -116,8 +116,10 @@ type Config struct {
 	Range    Range // concurrencies or rates; in mode Periodic requests in flight; in mode Sessions one number
 	Period   int   // in mode Periodic, the responses after which the next group starts
 	Search   Search
-	Async    bool // throughput alone decides stability; the report names the calls asynchronous
-	Sync     bool // synchronous calls were requested explicitly
+	// Async lets throughput alone decide stability: of the windows after the last one, of StopWhen all
+	// along. The report names the calls asynchronous.
+	Async bool
+	Sync  bool // synchronous calls were requested explicitly
 
 	Parameters []kserve.Parameter // of every request
 	// Composing lists models that the model calls, in addition to the steps of an ensemble.

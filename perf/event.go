@@ -19,8 +19,8 @@ type (
 	// BatchStarted is sent before the levels of each batch size, when there are
 	// several.
 	BatchStarted struct{ Batch int }
-	// LevelStarted is sent when the load of a level has started or, with a schedule, is about to. Of
-	// the warm-up only a concurrency is reported.
+	// LevelStarted is sent when the load of a level has started or, with a schedule or a number of
+	// requests, is about to. Of the warm-up only a concurrency is reported.
 	LevelStarted struct {
 		Batch  int
 		Load   Load
@@ -32,7 +32,8 @@ type (
 		Summary *Summary // nil with Err
 		Err     error
 	}
-	// LevelMeasured is sent after the last window of a level, while its load still runs.
+	// LevelMeasured is sent after the last window of a level, while its load still runs. A level with a
+	// number of requests has no load left then.
 	LevelMeasured struct{}
 	// LevelDone is sent at the end of a level.
 	LevelDone struct{ Level *Level }

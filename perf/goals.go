@@ -54,9 +54,9 @@ func (g Goal) Validate() error {
 	return nil
 }
 
-// figures returns the goals with a figure for each: one without is for the throughput and for the
-// latency that decides stability. It is called once the calls are known to be asynchronous or not.
-func (c *Config) figures() []Goal {
+// goalsWithFigures returns the goals with a figure for each: one without is for the throughput and for the
+// latency that decides stability. checkModel must have decided Async.
+func (c *Config) goalsWithFigures() []Goal {
 	var goals []Goal
 	for _, g := range c.StopWhen {
 		if g.Figure != "" {
@@ -111,9 +111,9 @@ func (t *goalWindows) to() int64 { return t.windows[len(t.windows)-1].to() }
 
 func (t *goalWindows) steady() []measure.Sample { return t.samples[t.offsets[t.first]:] }
 
-// measureGoals measures until the confidence intervals are as narrow as the goals. Windows only
+// measureUntilNarrow measures until the confidence intervals are as narrow as the goals. Windows only
 // divide the level. It returns the level without the beginning that was not steady.
-func (r *run) measureGoals(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
+func (r *run) measureUntilNarrow(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
 	var t goalWindows
 	begin, next := cursor.windowStart, firstEvaluation
 	limit := r.settings.LevelLimit()
@@ -173,6 +173,7 @@ func (r *run) evaluateGoals(l *Level, t *goalWindows, last bool) {
 	}
 	l.Stable = narrow && (t.narrow || last)
 	t.narrow = narrow
+	// A level that is surely too slow is measured enough, however wide its intervals are.
 	if limit := r.settings.LatencyLimit; limit > 0 && steady {
 		l.Stable = l.Stable || r.latencyAbove(limit, t)
 	}

@@ -10,9 +10,10 @@ import (
 	"triton/pkg/client/lane"
 )
 
-// level measures under one load until it is stable and adds the level to the report:
-// measureLevel measures its windows one after the other, measureWindow one of them, and
-// closeWindow ends it.
+// level measures under one load until it is stable and adds the level to the report. Each of these calls
+// the next: measureLevel, measureUntilAgreed (its windows), addWindow (one of them), measureWindow,
+// closeWindow, collectWindow. With StopWhen it is measureLevel, measureUntilNarrow, addGoalWindow,
+// collectWindow; with RequestCount measureCount, closeWindow, collectWindow.
 func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
 	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at}
 	r.progress.start(gen, l, r.settings)
@@ -83,9 +84,9 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 	}
 	defer cursor.stop()
 	l.WarmUp.Requests, l.WarmUp.Duration = cursor.discarded, time.Duration(cursor.windowStart-begin)
-	untilStable := r.measureWindows
+	untilStable := r.measureUntilAgreed
 	if len(r.settings.StopWhen) > 0 {
-		untilStable = r.measureGoals
+		untilStable = r.measureUntilNarrow
 	}
 	measured, err := untilStable(ctx, cursor, l)
 	if err != nil {
@@ -132,6 +133,7 @@ func (r *run) measureCount(ctx context.Context, gen load.Generator, l *Level) er
 	}
 	defer cursor.stop()
 	r.progress.window()
+	// The observer may wait, as in startLoad, and the requests that count must not begin meanwhile.
 	r.observe(LevelStarted{Batch: l.Batch, Load: l.Load})
 	done := gen.Start(r.demand(l.Load, r.settings.RequestCount))
 	if err := r.await(ctx, gen, done); err != nil {

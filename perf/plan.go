@@ -11,8 +11,9 @@ type Setting struct {
 // longestPlan bounds the levels of a plan.
 const longestPlan = 10000
 
-// Plan returns the settings that a run visits, in order, unless it ends early. It is nil if
-// the results decide, in a binary search and without an end, and for a very long sweep.
+// Plan returns the settings that a run visits, in order, unless it ends early. In a mode with one level
+// the load is given as 1, whatever the run visits. It is nil if the results decide, in a binary search
+// and without an end, and for a very long sweep.
 func (c *Config) Plan() []Setting {
 	values := c.Range.levels()
 	switch {

@@ -10,7 +10,9 @@ import (
 // Report is the result of a run.
 type Report struct {
 	Settings Settings
-	Levels   []Level // stable and within the latency limit, in the order measured
+	// Levels are those that are stable and within the latency limit, and one that was interrupted with
+	// requests, in the order measured.
+	Levels []Level
 	// Failed are the levels that were not stable or over the latency limit.
 	Failed      []Level
 	Interrupted bool
@@ -66,11 +68,13 @@ func (s *Settings) InProcess() bool { return s.Protocol == "" }
 
 // Level is one batch size under one load.
 type Level struct {
-	Number     int // in the order measured, from 1
-	Batch      int
-	Load       Load
+	Number int // in the order measured, from 1
+	Batch  int
+	Load   Load
+	// Stable says that enough was measured: the windows agree, the goals are met, the level is surely too
+	// slow for Config.LatencyLimit or Config.StopBelow, or all of Config.RequestCount were answered.
 	Stable     bool
-	OverLimit  bool
+	OverLimit  bool     // stable, and not below Config.LatencyLimit
 	Incomplete bool     // interrupted
 	Trials     int      // windows measured
 	Profile    *Profile // with Config.Profile

@@ -158,7 +158,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.checkModel(); err != nil {
 		return &SetupError{Err: err}
 	}
-	r.settings.StopWhen = r.settings.figures()
+	r.settings.StopWhen = r.settings.goalsWithFigures() // checkModel has decided Async
 	if err := r.loadData(); err != nil {
 		return &SetupError{What: "Failed to init manager inputs", Err: err, Data: true}
 	}
@@ -186,8 +186,8 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// checkModel compares the configuration of the run with the model. Requests of sequences and of
-// streams are asynchronous calls unless the user asks for synchronous ones.
+// checkModel compares the configuration of the run with the model, and sets Async: requests of sequences
+// and of streams are asynchronous calls unless the user asks for synchronous ones.
 func (r *run) checkModel() error {
 	s := &r.settings
 	batch := slices.Max(s.Batches)
@@ -280,7 +280,8 @@ func (r *run) loadError(ctx context.Context, gen load.Generator, err error) erro
 // failureWait is how long a failed run waits for requests in flight.
 const failureWait = time.Second
 
-// await waits until done receives, a worker fails or the run is interrupted.
+// await waits until done receives, a worker fails or the run is interrupted. An interrupt is no error:
+// the caller asks interrupted.
 func (r *run) await(ctx context.Context, gen load.Generator, done <-chan struct{}) error {
 	select {
 	case <-done:

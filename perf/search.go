@@ -26,9 +26,9 @@ func (r *run) search(ctx context.Context, gen load.Generator, batch int) error {
 	case mode == FixedSchedule:
 		values = one(fixedRate)
 	case mode == Periodic:
-		values = one(values.End)
+		values = one(values.End) // the load that it grows to
 	case mode == Sessions:
-		values = one(values.Start)
+		values = one(values.Start) // Range has one number
 	case mode == Intervals:
 		values = one(meanRate(r.settings.Intervals))
 	case r.settings.Search == Binary:

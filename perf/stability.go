@@ -79,12 +79,12 @@ func (t *lastWindows) add(w *window, p point, err error) {
 	}
 }
 
-// measureWindows measures until three windows agree, as perf_analyzer does. It returns the last
+// measureUntilAgreed measures until three windows agree, as perf_analyzer does. It returns the last
 // three windows, nil if none has requests.
-func (r *run) measureWindows(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
+func (r *run) measureUntilAgreed(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
 	var t lastWindows
 	threshold := r.settings.Stability
-	for l.Trials < r.settings.MaxTrials && !l.Stable && !l.Incomplete {
+	for l.Trials < r.settings.MaxTrials && !l.Stable && !l.Incomplete { // awaitAnswers may have set Incomplete
 		if err := cursor.gen.Err(); err != nil {
 			return nil, err
 		}
@@ -96,9 +96,10 @@ func (r *run) measureWindows(ctx context.Context, cursor *windowCursor, l *Level
 		}
 		l.Stable = stable(t.history, threshold, true)
 		if exceeded(t.history, int64(r.settings.LatencyLimit)) {
-			break
+			break // the level stays not stable if its windows do not agree
 		}
 	}
+	// Asynchronous calls may end without a steady latency, but only after the last window.
 	if r.settings.Async && !l.Stable && !l.Incomplete && stable(t.history, threshold, false) {
 		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
 		l.Stable = true

@@ -167,7 +167,7 @@ func (r *run) collectWindow(ctx context.Context, c *windowCursor) (*window, erro
 	w.span = measure.Span(batch.Samples)
 	w.samples, c.later = measure.Select(batch.Samples, c.windowStart, to, nil)
 	if r.settings.Mode == Concurrency { // in the other modes idle workers wait for a time
-		w.overhead = overhead(w.ns, batch.Waited)
+		w.overhead = overhead(w.ns, batch.InFlight)
 	}
 	w.process = r.watcher.take()
 	r.checkStillLight(w.process)
@@ -198,11 +198,11 @@ func (r *run) setServer(w *window) (err error) {
 
 // overhead returns the percentage of a window in which workers had no request in
 // flight.
-func overhead(duration, waited int64) float64 {
-	if duration <= 0 || waited > duration {
+func overhead(duration, inFlight int64) float64 {
+	if duration <= 0 || inFlight > duration {
 		return 0
 	}
-	return 100 * float64(duration-waited) / float64(duration)
+	return 100 * float64(duration-inFlight) / float64(duration)
 }
 
 // merge merges the windows of a level, at least one.

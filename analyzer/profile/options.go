@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,16 @@ func (r *runner) generatorOptions(s Subject, p trial.Proposal, c trial.Config) (
 		}
 	}
 	return all, nil
+}
+
+// modelSettings returns the options of a profiled model.
+func (r *runner) modelSettings(model string) (settings.Model, error) {
+	for _, m := range r.settings.Models {
+		if m.Name == model {
+			return m, nil
+		}
+	}
+	return settings.Model{}, fmt.Errorf("model %q is not profiled", model)
 }
 
 // setCommon sets what Model Analyzer passes to every run.
@@ -104,35 +115,4 @@ func setLoad(o *bench.LoadOptions, l trial.Load) {
 	case l.Intervals != "":
 		o.Set("request-intervals", l.Intervals)
 	}
-}
-
-// withAddresses returns the options with the addresses of the running server.
-func (s *session) withAddresses(c trial.Config, options []bench.LoadOptions) []bench.LoadOptions {
-	at := s.server.Endpoints()
-	out := make([]bench.LoadOptions, len(options))
-	for i, o := range options {
-		out[i] = o.Clone()
-		if s.control == nil {
-			continue
-		}
-		url := at.GRPC
-		if strings.EqualFold(o.Get("protocol"), "http") {
-			url = at.HTTP
-		}
-		if o.Get("url") == s.settingsURL(o) {
-			out[i].Set("url", url)
-		}
-		if o.On("collect-metrics") && o.Get("metrics-url") == s.settings.Server.MetricsURL {
-			out[i].Set("metrics-url", at.Metrics)
-		}
-	}
-	return out
-}
-
-// settingsURL returns the address of the settings for the protocol of a load.
-func (s *session) settingsURL(o bench.LoadOptions) string {
-	if strings.EqualFold(o.Get("protocol"), "http") {
-		return s.settings.Server.HTTPEndpoint
-	}
-	return s.settings.Server.GRPCEndpoint
 }

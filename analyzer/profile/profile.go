@@ -99,7 +99,7 @@ type runner struct {
 	settings   *settings.Profile
 	deps       Deps
 	state      *Checkpoint
-	file       int // number of the checkpoint
+	number     int // of the checkpoint that the run writes
 	repository variantRepository
 	session    *session
 	report     *Report

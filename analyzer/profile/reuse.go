@@ -49,8 +49,8 @@ func (s *session) retire() {
 		return
 	}
 	var errs []error
-	l, ok := s.deps.Launcher.(overlapping)
-	if ok && l.Overlapping() && len(s.deps.Devices) == 0 {
+	l, ok := s.runner.deps.Launcher.(overlapping)
+	if ok && l.Overlapping() && len(s.runner.deps.Devices) == 0 {
 		if s.control != nil {
 			errs = append(errs, s.control.Close())
 		}
@@ -67,7 +67,7 @@ func (s *session) retire() {
 // warnStop says that a server did not stop as it should, which changes no measurement.
 func (s *session) warnStop(err error) {
 	if err != nil {
-		s.warn("stop the server: " + err.Error())
+		s.runner.warn("stop the server: " + err.Error())
 	}
 }
 
@@ -75,11 +75,11 @@ func (s *session) warnStop(err error) {
 // it has: it is ours, runs with the same options, and nobody reads its memory.
 func (s *session) reusable(of settings.Model) bool {
 	switch {
-	case s.server == nil, s.failed, s.server.Err() != nil, s.control == nil, s.settings.ReloadModelDisable:
+	case s.server == nil, s.failed, s.server.Err() != nil, s.control == nil, s.runner.settings.ReloadModelDisable:
 		return false
-	case s.settings.Server.LaunchMode != settings.Local && s.settings.Server.LaunchMode != settings.Docker:
+	case s.runner.settings.Server.LaunchMode != settings.Local && s.runner.settings.Server.LaunchMode != settings.Docker:
 		return false
-	case len(s.deps.Devices) > 0 || s.settings.CollectCPUMetrics:
+	case len(s.runner.deps.Devices) > 0 || s.runner.settings.CollectCPUMetrics:
 		return false
 	}
 	return sameSetup(s.setup, s.setupFor(of))

@@ -19,9 +19,10 @@ import (
 
 var noOverride client.Override
 
-// session is the server of a profile and what it has loaded.
+// session is the server of a profile and what it has loaded. There is one for each runner, which makes it
+// before any trial.
 type session struct {
-	*runner
+	runner         *runner // has the settings, the notices and the checkpoint
 	server         bench.Server
 	control        Control  // nil if the load generator has the server in its process
 	loadedVariants string   // their CheckpointName; empty: none
@@ -34,27 +35,6 @@ type session struct {
 
 // readyPoll is the time between two questions whether a model is ready.
 const readyPoll = 100 * time.Millisecond
-
-// completionServer starts a server to complete configurations, and samples its metrics while it is
-// empty. It returns nil if configurations are taken as they are.
-func (r *runner) completionServer(ctx context.Context) (Control, error) {
-	s := r.session
-	if err := s.start(ctx, r.deps.Completer, r.settings.Global); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
-	}
-	if s.control == nil {
-		return nil, nil
-	}
-	if r.settings.Server.LaunchMode == settings.Remote {
-		if err := s.remoteReady(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if r.settings.Server.LaunchMode == settings.CAPI {
-		return s.control, nil // its servers are not those that are measured
-	}
-	return s.control, s.sampleEmpty(ctx)
-}
 
 // remoteReady waits for the server of the user and warns of what distorts its metrics.
 func (s *session) remoteReady(ctx context.Context) error {
@@ -77,45 +57,45 @@ func (s *session) remoteReady(ctx context.Context) error {
 	}
 	var others []string
 	for _, m := range index {
-		if !s.settings.ReloadModelDisable && !slices.Contains(others, m.GetName()) {
+		if !s.runner.settings.ReloadModelDisable && !slices.Contains(others, m.GetName()) {
 			others = append(others, m.GetName())
 		}
 	}
 	if len(others) > 0 {
-		s.warn("The server has loaded other models, whose memory is in all readings: " + strings.Join(others, ", "))
+		s.runner.warn("The server has loaded other models, whose memory is in all readings: " + strings.Join(others, ", "))
 	}
 	return nil
 }
 
 func (s *session) readyTimeout() time.Duration {
-	return time.Duration(max(1, s.settings.Client.MaxRetries)) * time.Second
+	return time.Duration(max(1, s.runner.settings.Client.MaxRetries)) * time.Second
 }
 
 // sampleEmpty reads the metrics of a server without models.
 func (s *session) sampleEmpty(ctx context.Context) error {
-	if len(s.state.Trials) > 0 { // of a run before
-		s.notice("GPU devices match checkpoint - skipping server metric acquisition")
+	if len(s.runner.state.Trials) > 0 { // of a run before
+		s.runner.notice("GPU devices match checkpoint - skipping server metric acquisition")
 		return nil
 	}
-	remote := s.settings.Server.LaunchMode == settings.Remote && !s.settings.DCGMDisable
-	if len(s.deps.Devices) == 0 && !remote {
+	remote := s.runner.settings.Server.LaunchMode == settings.Remote && !s.runner.settings.DCGMDisable
+	if len(s.runner.deps.Devices) == 0 && !remote {
 		return nil
 	}
-	s.notice("Profiling server only metrics...")
+	s.runner.notice("Profiling server only metrics...")
 	w := s.watch(ctx)
 	select {
-	case <-time.After(s.settings.IdleSampleTime):
+	case <-time.After(s.runner.settings.IdleSampleTime):
 	case <-ctx.Done():
-	case <-s.deps.Interrupt:
+	case <-s.runner.deps.Interrupt:
 	}
 	reading, errs := w.Stop()
 	if remote && len(errs) > 0 {
 		return fmt.Errorf("Failed to connect to Tritonserver's GPU metrics monitor. Please check that the `triton_metrics_url` value is set correctly: %s. (%w)", //nolint:staticcheck // Model Analyzer's sentence
-			s.settings.Server.MetricsURL, errs[0])
+			s.runner.settings.Server.MetricsURL, errs[0])
 	}
-	s.state.ServerOnly = reading.GPUs
+	s.runner.state.ServerOnly = reading.GPUs
 	s.learnGPUs(reading)
-	s.publishGPUs()
+	s.runner.publishGPUs()
 	return nil
 }
 
@@ -130,7 +110,7 @@ func (s *session) start(ctx context.Context, l bench.Launcher, of settings.Model
 	}
 	s.server, s.setup, s.failed = server, setup, false
 	if at := server.Endpoints(); at.HTTP != "" || at.GRPC != "" {
-		if s.control, err = s.deps.Connect(at); err != nil {
+		if s.control, err = s.runner.deps.Connect(at); err != nil {
 			return errors.Join(err, s.close())
 		}
 	}
@@ -152,7 +132,7 @@ func (s *session) serverFlags(flags settings.Flags) []string {
 	for _, f := range flags {
 		name := strings.ReplaceAll(f.Name, "_", "-")
 		if slices.Contains(fixedFlags, name) {
-			s.warn(fmt.Sprintf("triton_server_flags: %s is set by the analyzer and ignored", f.Name))
+			s.runner.warn(fmt.Sprintf("triton_server_flags: %s is set by the analyzer and ignored", f.Name))
 			continue
 		}
 		for _, v := range f.Values {
@@ -168,7 +148,7 @@ func (s *session) close() error {
 	defer s.spent.count(&s.spent.Stopping)()
 	var errs []error
 	if s.control != nil {
-		if s.settings.Server.LaunchMode == settings.Remote {
+		if s.runner.settings.Server.LaunchMode == settings.Remote {
 			errs = append(errs, s.unloadModels(nil))
 		}
 		errs = append(errs, s.control.Close())
@@ -205,20 +185,22 @@ func (s *session) provide(ctx context.Context, name string, c trial.Config) erro
 	}
 	s.loadedVariants = ""
 	// All models of one trial have the same options of the server: package settings checks it.
-	first, err := s.modelSettings(c.Members[0].Model)
+	first, err := s.runner.modelSettings(c.Members[0].Model)
 	if err != nil {
 		return err
 	}
+	// Variants replace those on a reusable server. The server of the user is not reusable, and stays: all of
+	// its models are replaced. Else another server is started.
 	var keep []string
 	switch {
 	case s.reusable(first):
 		keep = modelNames(c)
-	case s.server == nil || s.settings.Server.LaunchMode != settings.Remote: // that of the user stays
-		if err := s.start(ctx, s.deps.Launcher, first); err != nil {
+	case s.server == nil || s.runner.settings.Server.LaunchMode != settings.Remote:
+		if err := s.start(ctx, s.runner.deps.Launcher, first); err != nil {
 			return err
 		}
 	}
-	if s.control != nil && !s.settings.ReloadModelDisable {
+	if s.control != nil && !s.runner.settings.ReloadModelDisable {
 		defer s.spent.count(&s.spent.Loading)()
 		if err := s.unloadModels(keep); err != nil {
 			return err
@@ -229,16 +211,6 @@ func (s *session) provide(ctx context.Context, name string, c trial.Config) erro
 	}
 	s.loadedVariants = name
 	return nil
-}
-
-// modelSettings returns the options of a profiled model.
-func (r *runner) modelSettings(model string) (settings.Model, error) {
-	for _, m := range r.settings.Models {
-		if m.Name == model {
-			return m, nil
-		}
-	}
-	return settings.Model{}, fmt.Errorf("model %q is not profiled", model)
 }
 
 // loadVariants loads the variants under their models' names: the models that others call first.
@@ -297,6 +269,55 @@ func (s *session) endCause(err error) error {
 	return err
 }
 
+// whileRunning returns a context that ends with the server. end releases it.
+func (s *session) whileRunning(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done, server := make(chan struct{}), s.server
+	go func() {
+		defer close(done)
+		select {
+		case <-server.Done():
+			cancel(server.Err())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// withAddresses returns the options with the addresses of the running server.
+func (s *session) withAddresses(c trial.Config, options []bench.LoadOptions) []bench.LoadOptions {
+	at := s.server.Endpoints()
+	out := make([]bench.LoadOptions, len(options))
+	for i, o := range options {
+		out[i] = o.Clone()
+		if s.control == nil {
+			continue
+		}
+		url := at.GRPC
+		if strings.EqualFold(o.Get("protocol"), "http") {
+			url = at.HTTP
+		}
+		if o.Get("url") == s.settingsURL(o) {
+			out[i].Set("url", url)
+		}
+		if o.On("collect-metrics") && o.Get("metrics-url") == s.runner.settings.Server.MetricsURL {
+			out[i].Set("metrics-url", at.Metrics)
+		}
+	}
+	return out
+}
+
+// settingsURL returns the address of the settings for the protocol of a load.
+func (s *session) settingsURL(o bench.LoadOptions) string {
+	if strings.EqualFold(o.Get("protocol"), "http") {
+		return s.runner.settings.Server.HTTPEndpoint
+	}
+	return s.runner.settings.Server.GRPCEndpoint
+}
+
 // memoryReader is a server that reads its own memory, such as a container.
 type memoryReader interface {
 	Memory(ctx context.Context) (bench.Reading, error)
@@ -307,18 +328,32 @@ func (s *session) watch(ctx context.Context) *bench.Watch {
 	var sources []bench.Source
 	at := s.server.Endpoints()
 	switch {
-	case len(s.deps.Devices) > 0:
+	case len(s.runner.deps.Devices) > 0:
 		// Peaks of memory are short, and reading the driver is cheap.
-		sources = append(sources, bench.Source{Read: bench.ReadGPUs(s.deps.GPU, s.deps.Devices), Every: min(s.settings.MemoryInterval, s.settings.MonitoringInterval)})
-	case s.settings.Server.LaunchMode == settings.Remote && !s.settings.DCGMDisable:
-		sources = append(sources, bench.Source{Read: bench.ReadPage(at.Metrics), Every: s.settings.MonitoringInterval})
+		sources = append(sources, bench.Source{Read: bench.ReadGPUs(s.runner.deps.GPU, s.runner.deps.Devices), Every: min(s.runner.settings.MemoryInterval, s.runner.settings.MonitoringInterval)})
+	case s.runner.settings.Server.LaunchMode == settings.Remote && !s.runner.settings.DCGMDisable:
+		sources = append(sources, bench.Source{Read: bench.ReadPage(at.Metrics), Every: s.runner.settings.MonitoringInterval})
 	}
-	if s.settings.CollectCPUMetrics {
+	if s.runner.settings.CollectCPUMetrics {
 		if m, ok := s.server.(memoryReader); ok {
-			sources = append(sources, bench.Source{Read: m.Memory, Every: s.settings.MonitoringInterval})
-		} else if s.settings.Server.LaunchMode != settings.Remote {
-			sources = append(sources, bench.Source{Read: bench.ReadHost(meter.FS{}, s.server.PIDs), Every: s.settings.MonitoringInterval})
+			sources = append(sources, bench.Source{Read: m.Memory, Every: s.runner.settings.MonitoringInterval})
+		} else if s.runner.settings.Server.LaunchMode != settings.Remote {
+			sources = append(sources, bench.Source{Read: bench.ReadHost(meter.FS{}, s.server.PIDs), Every: s.runner.settings.MonitoringInterval})
 		}
 	}
 	return bench.StartWatch(ctx, sources...)
+}
+
+// learnGPUs adds devices of a server elsewhere to those that are known.
+func (s *session) learnGPUs(reading bench.Reading) {
+	for id, v := range reading.GPUs {
+		if _, known := s.runner.state.GPUs[id]; known {
+			continue
+		}
+		if s.runner.state.GPUs == nil {
+			s.runner.state.GPUs = map[string]GPU{}
+		}
+		s.runner.state.GPUs[id] = GPU{Total: uint64(v[trial.GPUTotalMemory] * 1e6)}
+		s.runner.publishGPUs()
+	}
 }

@@ -17,7 +17,7 @@ func (r *runner) openCheckpoint() error {
 	if err != nil {
 		return err
 	}
-	r.state, r.file = state, next
+	r.state, r.number = state, next
 	if state == nil {
 		r.notice("No checkpoint file found, starting a fresh run.")
 		r.state = newCheckpoint()
@@ -41,7 +41,7 @@ func (r *runner) checkpoints() CheckpointDirectory {
 // save writes the checkpoint of this run.
 func (r *runner) save() error {
 	r.state.Tool = r.deps.Tool
-	_, err := r.checkpoints().Save(r.file, r.state)
+	_, err := r.checkpoints().Save(r.number, r.state)
 	return err
 }
 

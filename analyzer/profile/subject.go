@@ -77,19 +77,19 @@ func (r *runner) configName(model string) string {
 
 // configCompleter completes configurations.
 type configCompleter struct {
-	*runner
+	runner  *runner
 	control Control // nil without a server
 }
 
 // complete returns the complete configuration of a model: the server's, with what its user wrote.
 func (c configCompleter) complete(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
-	written, err := c.writtenConfig(model)
+	written, err := c.runner.writtenConfig(model)
 	if err != nil {
 		return nil, err
 	}
 	if c.control == nil || written.GetEnsembleScheduling() != nil {
 		if written == nil {
-			return nil, fmt.Errorf("model %q has no %s, and no server can complete it in launch mode %s", model, modelconfig.FileName, c.settings.Server.LaunchMode)
+			return nil, fmt.Errorf("model %q has no %s, and no server can complete it in launch mode %s", model, modelconfig.FileName, c.runner.settings.Server.LaunchMode)
 		}
 		return written, nil
 	}
@@ -102,17 +102,17 @@ func (c configCompleter) complete(ctx context.Context, model string) (*inference
 	case written == nil || ctx.Err() != nil:
 		return nil, fmt.Errorf("model %q: %w", model, err)
 	}
-	c.warn(fmt.Sprintf("model %q could not be loaded to complete its configuration, which is taken as it is: %v", model, err))
+	c.runner.warn(fmt.Sprintf("model %q could not be loaded to complete its configuration, which is taken as it is: %v", model, err))
 	return written, nil
 }
 
 // servedConfig loads a model and returns its configuration.
 func (c configCompleter) servedConfig(ctx context.Context, model string) (*inferencepb.ModelConfig, error) {
-	if !c.settings.ReloadModelDisable {
+	if !c.runner.settings.ReloadModelDisable {
 		if err := c.control.Load(ctx, model, noOverride); err != nil {
 			return nil, explicitError(err)
 		}
-		c.session.loadedModels = append(c.session.loadedModels, model)
+		c.runner.session.loadedModels = append(c.runner.session.loadedModels, model)
 	}
 	return c.control.ModelConfig(ctx, model, "")
 }
@@ -127,15 +127,37 @@ func (r *runner) prepareSubjects(ctx context.Context) ([]Subject, error) {
 	c := configCompleter{r, control}
 	subjects, err := c.subjects(ctx)
 	if !r.session.reusable(r.settings.Global) {
-		r.session.loadedModels = nil // the server of a user keeps what it has
+		// retire would unload them from the server of the user, which keeps what it has.
+		r.session.loadedModels = nil
 		r.session.retire()
 	}
 	return subjects, err
 }
 
+// completionServer starts a server to complete configurations, and samples its metrics while it is
+// empty. It returns nil if configurations are taken as they are.
+func (r *runner) completionServer(ctx context.Context) (Control, error) {
+	s := r.session
+	if err := s.start(ctx, r.deps.Completer, r.settings.Global); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
+	}
+	if s.control == nil {
+		return nil, nil
+	}
+	if r.settings.Server.LaunchMode == settings.Remote {
+		if err := s.remoteReady(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r.settings.Server.LaunchMode == settings.CAPI {
+		return s.control, nil // its servers are not those that are measured
+	}
+	return s.control, s.sampleEmpty(ctx)
+}
+
 func (c configCompleter) subjects(ctx context.Context) ([]Subject, error) {
 	var models []Model
-	for _, m := range c.settings.Models {
+	for _, m := range c.runner.settings.Models {
 		model, err := c.completeModel(ctx, m)
 		if err != nil {
 			return nil, err
@@ -146,7 +168,7 @@ func (c configCompleter) subjects(ctx context.Context) ([]Subject, error) {
 	for i, m := range models {
 		sets[i] = []Model{m}
 	}
-	if c.settings.Search.ConcurrentModels && len(models) > 1 {
+	if c.runner.settings.Search.ConcurrentModels && len(models) > 1 {
 		sets = [][]Model{models}
 	}
 	subjects := make([]Subject, len(sets))
@@ -155,7 +177,7 @@ func (c configCompleter) subjects(ctx context.Context) ([]Subject, error) {
 		if err != nil {
 			return nil, err
 		}
-		subjects[i] = Subject{Models: set, Seed: c.state.Seed, Devices: max(1, len(c.deps.Devices)), Mode: mode}
+		subjects[i] = Subject{Models: set, Seed: c.runner.state.Seed, Devices: max(1, len(c.runner.deps.Devices)), Mode: mode}
 	}
 	return subjects, nil
 }
@@ -173,23 +195,23 @@ func (c configCompleter) searchMode(models []Model) (string, error) {
 		}
 		facts[m.Name] = f
 	}
-	mode, notices, err := c.settings.SearchMode(given, facts)
+	mode, notices, err := c.runner.settings.SearchMode(given, facts)
 	for _, text := range notices {
-		c.warn(text)
+		c.runner.warn(text)
 	}
 	return mode, err
 }
 
 // completeModel completes a profiled model and the models that it calls.
 func (c configCompleter) completeModel(ctx context.Context, m settings.Model) (Model, error) {
-	m.CPUOnly = m.CPUOnly || c.noGPUs()
+	m.CPUOnly = m.CPUOnly || c.runner.noGPUs()
 	config, err := c.complete(ctx, m.Name)
 	if err != nil {
 		return Model{}, err
 	}
 	out := Model{Model: m, Config: config}
 	if !out.Ensemble() {
-		for _, b := range c.settings.BLSComposing {
+		for _, b := range c.runner.settings.BLSComposing {
 			composing, err := c.completeComposing(ctx, b)
 			if err != nil {
 				return Model{}, err
@@ -200,7 +222,7 @@ func (c configCompleter) completeModel(ctx context.Context, m settings.Model) (M
 	}
 	for _, name := range stepModels(config) {
 		given := settings.Model{Name: name}
-		for _, e := range c.settings.EnsembleComposing {
+		for _, e := range c.runner.settings.EnsembleComposing {
 			if e.Name == name {
 				given = e
 			}
@@ -215,7 +237,7 @@ func (c configCompleter) completeModel(ctx context.Context, m settings.Model) (M
 }
 
 func (c configCompleter) completeComposing(ctx context.Context, m settings.Model) (Model, error) {
-	m.CPUOnly = m.CPUOnly || slices.Contains(c.settings.CPUOnlyComposing, m.Name) || c.noGPUs()
+	m.CPUOnly = m.CPUOnly || slices.Contains(c.runner.settings.CPUOnlyComposing, m.Name) || c.runner.noGPUs()
 	config, err := c.complete(ctx, m.Name)
 	return Model{Model: m, Config: config}, err
 }

@@ -125,10 +125,7 @@ func (r *runner) trialKey(c trial.Config, options []bench.LoadOptions) string {
 			}
 			b.WriteString(" " + strings.Join(names, ","))
 		}
-		o, err := r.modelSettings(m.Model)
-		if err != nil {
-			continue
-		}
+		o, _ := r.modelSettings(m.Model) // generatorOptions has found it
 		for _, f := range o.ServerFlags {
 			fmt.Fprintf(&b, " server:%s=%s", f.Name, strings.Join(f.Values, ","))
 		}
@@ -174,24 +171,6 @@ func (r *runner) measureTrial(ctx context.Context, result trial.Result, options 
 	return result
 }
 
-// whileRunning returns a context that ends with the server. end releases it.
-func (s *session) whileRunning(ctx context.Context) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	done, server := make(chan struct{}), s.server
-	go func() {
-		defer close(done)
-		select {
-		case <-server.Done():
-			cancel(server.Err())
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		cancel(nil)
-		<-done
-	}
-}
-
 // combine makes one measurement of the generator's figures and the readings.
 func (r *runner) combine(c trial.Config, figures []bench.Figures, reading bench.Reading) *trial.Measurement {
 	m := &trial.Measurement{Stable: true, GPUs: reading.GPUs}
@@ -212,20 +191,6 @@ func (r *runner) combine(c trial.Config, figures []bench.Figures, reading bench.
 		m.GPUs = nil
 	}
 	return m
-}
-
-// learnGPUs adds devices of a server elsewhere to those that are known.
-func (s *session) learnGPUs(reading bench.Reading) {
-	for id, v := range reading.GPUs {
-		if _, known := s.state.GPUs[id]; known {
-			continue
-		}
-		if s.state.GPUs == nil {
-			s.state.GPUs = map[string]GPU{}
-		}
-		s.state.GPUs[id] = GPU{Total: uint64(v[trial.GPUTotalMemory] * 1e6)}
-		s.publishGPUs()
-	}
 }
 
 // modelLoadError reports a variant that the server did not load.

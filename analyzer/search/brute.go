@@ -105,7 +105,7 @@ func (w *walker) loads(i int, patch trial.Patch, defaults bool) (all []*trial.Me
 			if !ok {
 				return all, false
 			}
-			best := w.Best(results)
+			best := w.HighestScore(results)
 			if best == nil {
 				return all, true
 			}
@@ -115,7 +115,7 @@ func (w *walker) loads(i int, patch trial.Patch, defaults bool) (all []*trial.Me
 				break
 			}
 		}
-		sizes = append(sizes, w.Best(values))
+		sizes = append(sizes, w.HighestScore(values))
 		if early && n < len(walks)-1 && !gains(sizes) {
 			w.Noticef("No longer increasing client batch size as throughput has plateaued")
 			break

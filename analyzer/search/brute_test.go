@@ -68,8 +68,8 @@ func p99Below(ms float64) (passes func(*trial.Measurement) bool, violation func(
 // failure.
 func run(t testing.TB, o Options, measure func(n int, p trial.Proposal) *trial.Measurement) ([]trial.Proposal, string) {
 	t.Helper()
-	if o.Score == nil {
-		o.Score = byThroughput
+	if o.Judge.Score == nil {
+		o.Judge.Score = byThroughput
 	}
 	s, err := New(o)
 	require.NoError(t, err)

@@ -47,12 +47,12 @@ func (c *climb) run() string {
 	c.best = home
 	at := home
 	n := c.around(home, false)
-	if ok := c.measure(c.defaults(), at, home); !ok {
+	if ok := c.measureAt(c.defaults(), at, home); !ok {
 		return ""
 	}
 	c.noteLimits()
 	for {
-		if ok := c.measure(c.proposal(at), at, home); !ok {
+		if ok := c.measureAt(c.proposal(at), at, home); !ok {
 			return ""
 		}
 		switch {
@@ -92,8 +92,8 @@ func (c *climb) stepBack(home coordinate) bool {
 	return m == nil || c.homePassed && !c.Passes(m)
 }
 
-// measure stores the measurement of a proposal at a coordinate.
-func (c *climb) measure(p trial.Proposal, at, home coordinate) (ok bool) {
+// measureAt stores the measurement of a proposal at a coordinate.
+func (c *climb) measureAt(p trial.Proposal, at, home coordinate) (ok bool) {
 	m, ok := c.Measure(p)
 	if !ok {
 		return false

@@ -33,7 +33,7 @@ func (c cost) predict(p *point) (throughput, p99 float64) {
 		limit = rows
 	}
 	if p.Load.RequestRate > 0 {
-		return c.open(float64(p.Load.RequestRate)*rows, rows, k, limit)
+		return c.openLoad(float64(p.Load.RequestRate)*rows, rows, k, limit)
 	}
 	inFlight := float64(max(p.Load.Concurrency, 1)) * rows
 	batch := min(limit, max(rows, inFlight/(k+c.forming)))
@@ -48,8 +48,8 @@ func (c cost) capacity(k, limit float64) float64 {
 	return k * limit / c.execute(limit, k) / c.scale
 }
 
-// open predicts a load of rate rows per second that does not wait for answers.
-func (c cost) open(rate, rows, k, limit float64) (throughput, p99 float64) {
+// openLoad predicts a load of rate rows per second that does not wait for answers.
+func (c cost) openLoad(rate, rows, k, limit float64) (throughput, p99 float64) {
 	capacity := c.capacity(k, limit)
 	batch := rows
 	for range 3 {

@@ -115,16 +115,17 @@ func (t *measurer) Better(a, b *trial.Measurement) bool {
 	case t.Passes(a) != t.Passes(b):
 		return t.Passes(a)
 	case t.Passes(a):
-		return t.Score(a, b) > 0
+		return t.Judge.Score(a, b) > 0
 	}
 	return t.Violation(a) < t.Violation(b)
 }
 
-// Best returns the best measurement by the objectives alone, nil if there is none.
-func (t *measurer) Best(list []*trial.Measurement) *trial.Measurement {
+// HighestScore returns the best measurement by the objectives alone, nil if there is none. It need not be
+// the best by Better, which asks the constraints first.
+func (t *measurer) HighestScore(list []*trial.Measurement) *trial.Measurement {
 	var best *trial.Measurement
 	for _, m := range list {
-		if m != nil && (best == nil || t.Score(m, best) > 0) {
+		if m != nil && (best == nil || t.Judge.Score(m, best) > 0) {
 			best = m
 		}
 	}

@@ -245,7 +245,7 @@ func (n *neighborhood) bestPassing() coordinate {
 	best := n.home
 	var top *trial.Measurement
 	for _, c := range append(n.neighbors(), n.home) {
-		if m := n.data[c.key()]; n.Passes(m) && (top == nil || n.Score(m, top) >= 0) {
+		if m := n.data[c.key()]; n.Passes(m) && (top == nil || n.Judge.Score(m, top) >= 0) {
 			best, top = c, m
 		}
 	}
@@ -298,7 +298,7 @@ func (n *neighborhood) weight(home, neighbor *trial.Measurement) float64 {
 	case home == nil:
 		return 0
 	case n.Passes(home):
-		return n.Score(neighbor, home)
+		return n.Judge.Score(neighbor, home)
 	case n.Passes(neighbor):
 		return 0
 	}

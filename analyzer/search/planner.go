@@ -71,7 +71,7 @@ func (p *plan) run() string {
 		if p.runs >= p.MaxTrials {
 			break
 		}
-		if !p.measure(anchor(), coarsePrecision) {
+		if !p.measurePoint(anchor(), coarsePrecision) {
 			return ""
 		}
 	}
@@ -81,7 +81,7 @@ func (p *plan) run() string {
 			return p.ended(gain)
 		}
 		p.Noticef("Next: %s, expected gain %.1f %%", next, 100*gain)
-		if !p.measure(next, precision) {
+		if !p.measurePoint(next, precision) {
 			return ""
 		}
 	}
@@ -118,7 +118,7 @@ func (p *plan) anchors() []func() *point {
 	}
 }
 
-// nearest returns the open point nearest to a shape and a load, nil if there is none.
+// nearest returns the point worth trying that is nearest to a shape and a load, nil if there is none.
 func (p *plan) nearest(instances, maxBatch, load int) *point {
 	target := []float64{math.Log2(float64(instances)), math.Log2(float64(maxBatch)), math.Log2(float64(load))}
 	all := p.grid.around(nil)
@@ -131,19 +131,20 @@ func (p *plan) nearest(instances, maxBatch, load int) *point {
 	}
 	slices.SortStableFunc(all, func(a, b *point) int { return cmp.Compare(away(a), away(b)) })
 	for _, x := range all {
-		if p.open(x) {
+		if p.worthTrying(x) {
 			return x
 		}
 	}
 	return nil
 }
 
-func (p *plan) open(x *point) bool {
+// worthTrying reports whether a point is open and the server of its configuration has not failed too often.
+func (p *plan) worthTrying(x *point) bool {
 	return p.failures[serverKey(x.proposal())] < maxFailures && p.Open(x.proposal())
 }
 
-// measure runs a point, nil for none, and learns from it.
-func (p *plan) measure(x *point, precision float64) (ok bool) {
+// measurePoint runs a point, nil for none, and learns from it.
+func (p *plan) measurePoint(x *point, precision float64) (ok bool) {
 	if x == nil || !p.Open(x.proposal()) {
 		return true
 	}
@@ -211,7 +212,7 @@ func (p *plan) next() (best *point, gain, precision float64) {
 		if o.gain < least {
 			return nil, o.gain, 0
 		}
-		if p.open(o.point) {
+		if p.worthTrying(o.point) {
 			return o.point, o.gain, p.precision(f, o.point)
 		}
 	}
@@ -231,7 +232,7 @@ func (p *plan) expectedGain(f *forecaster, x *point) float64 {
 	at := func(z, y float64) *trial.Measurement {
 		return s.with(min(most, e.throughput*math.Exp(e.spread*z)), e.p99*math.Exp(e.tail*y-e.spread*z))
 	}
-	if passing && p.Score(at(fiveNodes[3], three[2]), p.best.m) <= 0 {
+	if passing && p.Judge.Score(at(fiveNodes[3], three[2]), p.best.m) <= 0 {
 		return 0 // not even with luck
 	}
 	var sum float64
@@ -243,7 +244,7 @@ func (p *plan) expectedGain(f *forecaster, x *point) float64 {
 			}
 			worth := 1.0
 			if passing {
-				worth = max(0, p.Score(m, p.best.m))
+				worth = max(0, p.Judge.Score(m, p.best.m))
 			}
 			sum += fiveWeights[i] * threeWeight[k] * worth
 		}
@@ -278,7 +279,7 @@ func (p *plan) fitting(x *point) float64 {
 // precision returns how precisely to measure a point: half of the expected distance to the best.
 func (p *plan) precision(f *forecaster, x *point) float64 {
 	e := f.at(x)
-	distance := math.Abs(p.Score(newSketch(f.nearest(x)).with(e.throughput, e.p99), p.best.m))
+	distance := math.Abs(p.Judge.Score(newSketch(f.nearest(x)).with(e.throughput, e.p99), p.best.m))
 	return max(finePrecision, min(coarsePrecision, distance/2))
 }
 

@@ -19,7 +19,7 @@ func runPlanner(t *testing.T, s Space, o PlannerOptions, env Options, answer fun
 	t.Helper()
 	algorithm, err := plannerAlgorithm(s, o)
 	require.NoError(t, err)
-	env.Space, env.Score = s, byThroughput
+	env.Space, env.Judge.Score = s, byThroughput
 	search := start(env, algorithm)
 	defer search.Stop()
 	var last *trial.Result
@@ -78,14 +78,14 @@ func TestMeetsTheConstraint(t *testing.T) {
 	all, _ := runPlanner(t, defaults(server), PlannerOptions{}, env, func(p trial.Proposal) *trial.Result { return result(parallel4(p)) })
 	top := 0.0
 	for _, r := range all {
-		if env.Passes(r.Measurement) {
+		if env.Judge.Passes(r.Measurement) {
 			top = max(top, r.Measurement.Throughput())
 		}
 	}
 	// At 6 ms: four instances with batches of 16 take 2.8 ms; two rounds and the tail do not fit.
 	require.Greater(t, top, 20_000.0)
 
-	env.Passes = below(0.1)
+	env.Judge.Passes = below(0.1)
 	all, reason := runPlanner(t, defaults(server), PlannerOptions{}, env, func(p trial.Proposal) *trial.Result { return result(parallel4(p)) })
 	require.Contains(t, reason, "no configuration meets the constraints, and no other is expected to")
 	require.Less(t, len(all), 12)

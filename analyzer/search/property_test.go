@@ -84,7 +84,7 @@ func checkSearch(t *testing.T, seed uint64, mode Mode) {
 	o := randomOptions(r, mode)
 	o.Space.Disabled = o.Space.Disabled || mode == Manual
 	if r.IntN(2) == 0 {
-		o.Passes, o.Violation = p99Below(1 + 100*r.Float64())
+		o.Judge.Passes, o.Judge.Violation = p99Below(1 + 100*r.Float64())
 	}
 	memory := math.MaxInt // where loads begin to fail
 	if r.IntN(2) == 0 {

@@ -12,7 +12,7 @@ const lost = 0.9
 // rival returns the throughput below which a trial is not the best, whatever else is measured of it;
 // 0 if there is none: nothing meets the constraints yet, or other metrics count too.
 func (p *plan) rival() float64 {
-	if p.best == nil || !p.Passes(p.best.m) || p.Score(slower(p.best.m), p.best.m) >= 0 || p.Score(worse(p.best.m), p.best.m) != 0 {
+	if p.best == nil || !p.Passes(p.best.m) || p.Judge.Score(slower(p.best.m), p.best.m) >= 0 || p.Judge.Score(worse(p.best.m), p.best.m) != 0 {
 		return 0
 	}
 	return lost * p.best.throughput

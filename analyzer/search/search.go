@@ -19,7 +19,7 @@ const (
 
 // Options configure a search.
 type Options struct {
-	Judge
+	Judge  Judge
 	Mode   Mode
 	Space  Space
 	Notice func(string) // receives log lines; may be nil
@@ -31,7 +31,7 @@ type Options struct {
 
 // New returns the search that the mode and the models ask for. Stop ends it early.
 func New(o Options) (*Search, error) {
-	if o.Score == nil {
+	if o.Judge.Score == nil {
 		return nil, fmt.Errorf("a search needs a comparison of measurements")
 	}
 	if o.Mode == Manual {
@@ -47,6 +47,8 @@ func New(o Options) (*Search, error) {
 	return start(o, algorithm), nil
 }
 
+// algorithm returns the algorithm of the mode. Whatever the mode but Optuna, models with composing models
+// are searched by the climb; so are several models in mode Planned, which searches one.
 func (o Options) algorithm() (algorithm, error) {
 	swept := !o.Sweep.Disable && !o.Space.FixedLoad()
 	switch o.Mode {

@@ -75,14 +75,14 @@ func saturated(t *measurer, results []*trial.Measurement) bool {
 		return false
 	}
 	results = results[len(results)-minTries:]
-	best := t.Best(results)
+	best := t.HighestScore(results)
 	switch {
 	case best == nil:
 		return true
 	case results[0] == nil:
 		return false
 	}
-	return t.Score(best, results[0]) < minGain
+	return t.Judge.Score(best, results[0]) < minGain
 }
 
 // boundary returns the highest adjacent loads of which the lower one meets the constraints and the

@@ -13,7 +13,7 @@ func sweepLoads(t *testing.T, s Space, budget float64, measure func(n, load int)
 	t.Helper()
 	o := Options{Space: s, Judge: Judge{Score: byThroughput}}
 	if budget > 0 {
-		o.Passes, o.Violation = p99Below(budget)
+		o.Judge.Passes, o.Judge.Violation = p99Below(budget)
 	}
 	search := start(o, func(t *measurer) string {
 		sweepLoad(t, trial.Proposal{Members: []trial.ProposedMember{{Model: "a"}}}, 5)

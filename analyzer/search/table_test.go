@@ -28,7 +28,7 @@ func searchOver(t *testing.T, s *surface, mode Mode) verdict {
 		Sweep: SweepOptions{Steps: 5, Top: 3},
 		TPE:   TPEOptions{Seed: s.seed, MinPercent: 5, MaxPercent: 10, Patience: 10},
 	}
-	o.Passes, o.Violation = p99Below(s.budget)
+	o.Judge.Passes, o.Judge.Violation = p99Below(s.budget)
 	g, err := New(o)
 	require.NoError(t, err)
 	defer g.Stop()
@@ -44,7 +44,7 @@ func searchOver(t *testing.T, s *surface, mode Mode) verdict {
 		out.trials++
 		out.length += s.length(last)
 		m := last.Measurement
-		if m != nil && o.Passes(m) && (choice == nil || byThroughput(m, choice.Measurement) > 0) {
+		if m != nil && o.Judge.Passes(m) && (choice == nil || byThroughput(m, choice.Measurement) > 0) {
 			choice = last
 		}
 	}

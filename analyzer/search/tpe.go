@@ -87,7 +87,7 @@ func (s *tpeSearch) run() string {
 		}
 		score := -1.0
 		if m != nil {
-			score = s.Score(m, base)
+			score = s.Judge.Score(m, base)
 		}
 		sampler.tell(point, score)
 		if score > best {

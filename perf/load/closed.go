@@ -84,7 +84,8 @@ func (g *Closed) Drain(ctx context.Context) error {
 	return nil
 }
 
-// set divides total among n workers; the first total mod n get one more.
+// set divides total among n workers; the first total mod n get one more. With n 0, which pauses all, active
+// stays: the workers number their requests by it, and Answered asks those.
 func (g *Closed) set(n int, total int64) {
 	if n > 0 {
 		g.active.Store(int64(n))
@@ -172,15 +173,15 @@ func (l *loop) setIdle(idle bool) {
 	}
 }
 
-func (l *loop) run(w *worker) error {
+func (l *loop) run(*worker) error {
 	ctx := l.g.ctx
 	defer l.setIdle(true)
-	if err := w.dial(ctx); err != nil {
+	if err := l.dial(ctx); err != nil {
 		return err
 	}
 	close(l.connected)
-	if l.await(ctx) != nil {
-		return nil
+	if err := l.await(ctx); err != nil {
+		return err
 	}
 	for next := uint64(l.id); ; {
 		if err := l.sendQuota(ctx, &next); err != nil {
@@ -201,7 +202,7 @@ func (l *loop) sendQuota(ctx context.Context, next *uint64) error {
 		if err := l.send(ctx, n, 0); err != nil {
 			return err
 		}
-		if l.left.Load() != unlimited && l.spend() {
+		if l.spend() {
 			return nil
 		}
 	}

@@ -100,6 +100,6 @@ type Batch struct {
 	Started   uint64         // requests that were sent, since the start
 	Errors    uint64         // requests that failed and were tolerated, since the start
 	LastError error          // of one of the workers
-	// Waited is the mean over the workers of the time inside requests.
-	Waited int64
+	// InFlight is the mean over the workers of the time with a request in flight.
+	InFlight int64
 }

@@ -69,7 +69,7 @@ func TestNullServers(t *testing.T) {
 			b := g.Collect(nil, lane.Now())
 			require.Len(t, b.Samples, 500)
 			require.EqualValues(t, 500, b.Totals.Completed)
-			require.Positive(t, b.Waited)
+			require.Positive(t, b.InFlight)
 			var counts measure.Counts
 			g.Snapshot(&counts)
 			require.EqualValues(t, 500, counts.N())
@@ -355,6 +355,6 @@ func TestWaitingForTheFinalResponseIsNoOverhead(t *testing.T) {
 		b := g.Collect(nil, lane.Now())
 		require.Len(t, b.Samples, 10)
 		require.EqualValues(t, 100*time.Millisecond, b.Samples[0].Latency)
-		require.EqualValues(t, 10*time.Second, b.Waited)
+		require.EqualValues(t, 10*time.Second, b.InFlight)
 	})
 }

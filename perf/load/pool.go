@@ -95,24 +95,24 @@ func (p *pool) Pending() int {
 
 func (p *pool) Collect(samples []measure.Sample, now int64) Batch {
 	b := Batch{Samples: samples}
-	waiting := int64(0)
+	senders := int64(0)
 	for _, w := range p.workers() {
 		var totals measure.Totals
-		var waited int64
-		b.Samples, totals, waited = w.rec.Take(b.Samples, now, w.busy.Load())
+		var inFlight int64
+		b.Samples, totals, inFlight = w.rec.Take(b.Samples, now, w.busy.Load())
 		b.Totals = b.Totals.Add(totals)
 		b.Started += w.started.Load()
 		b.Errors += w.errors.Load()
 		if err := w.lastError.Load(); err != nil {
 			b.LastError = *err
 		}
-		if waited > 0 {
-			b.Waited += waited
-			waiting++
+		if inFlight > 0 {
+			b.InFlight += inFlight
+			senders++
 		}
 	}
-	if waiting > 0 {
-		b.Waited /= waiting
+	if senders > 0 {
+		b.InFlight /= senders
 	}
 	return b
 }

@@ -25,7 +25,8 @@ type Source interface {
 
 // Steps is a Source of independent requests.
 type Steps struct {
-	// Prepared holds the request that begins with each step of the data.
+	// Prepared holds a request for each step of the data, which begins with it. Requests of several steps
+	// overlap.
 	Prepared []*lane.Prepared
 	// Batch is the number of steps in a request.
 	Batch int
@@ -34,9 +35,7 @@ type Steps struct {
 // Next sets r to the request that begins n times Batch steps after the first one, modulo
 // the number of steps.
 func (s *Steps) Next(_ int, n uint64, r *Request) {
-	if steps := uint64(len(s.Prepared)); steps > 1 {
-		r.Step = int(n * uint64(s.Batch) % steps)
-	}
+	r.Step = int(n * uint64(s.Batch) % uint64(len(s.Prepared)))
 	r.Prepared = s.Prepared[r.Step]
 }
 

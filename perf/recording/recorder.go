@@ -35,9 +35,9 @@ type Counts struct {
 // with the time at which they arrived. All methods may be called at the same time.
 type Recorder struct {
 	started time.Time
-	memory  int64
-	held    atomic.Int64
-	large   atomic.Uint64
+	memory  int64         // that requests take at most, in bytes
+	held    atomic.Int64  // that they take now
+	large   atomic.Uint64 // requests that no memory was left for
 
 	mu struct {
 		sync.Mutex

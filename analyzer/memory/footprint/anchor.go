@@ -23,7 +23,7 @@ func (r *run) measure(ctx context.Context, instances int, why string, batches []
 	}
 	s := newSampler(ctx, r.Times.Sample, server.Memory)
 	err = r.phases(ctx, server, s, &a, batches)
-	if a.Peak == nil {
+	if a.Peak == nil { // phases has ended early
 		a.Peak = s.peak()
 	}
 	if read := s.close(); read != nil && err == nil {

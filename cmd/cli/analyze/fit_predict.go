@@ -28,9 +28,9 @@ type fitRow struct {
 	Useful  int    `json:"k_perf,omitempty"`
 	Status  string `json:"status"`
 	Whole   int    `json:"k_whole_gpu,omitempty"` // of a MIG profile: on all its instances
-	Slices  int    `json:"slices,omitempty"`
-	Best    bool   `json:"best,omitempty"` // of the profiles
-	Missing uint64 `json:"shortfall,omitempty"`
+	Slices  int    `json:"slices,omitempty"`      // of the MIG profile; 0 for a whole device
+	Best    bool   `json:"best,omitempty"`        // of the profiles
+	Missing uint64 `json:"shortfall,omitempty"`   // bytes, where not even one instance fits
 }
 
 type fitPlacement struct {

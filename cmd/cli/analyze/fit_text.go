@@ -52,6 +52,7 @@ func fitPage(r *fitResult) ui.Document {
 	return d
 }
 
+// fitCells returns the cells of a row, in the order of fitTitles.
 func fitCells(r fitRow) []string {
 	fits, whole, useful := "memory is not what limits", "", ""
 	if r.Fits != nil {

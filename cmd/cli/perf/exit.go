@@ -69,7 +69,7 @@ func exitResult(p process.Process, o *options, rep *perf.Report, err error) erro
 	case rep.ClientLimited() && o.failsOn(failOnLate):
 		fmt.Fprint(p.Stderr, "The client limited a level.\n\n")
 		return &process.ExitError{Code: unstable}
-	case len(rep.Levels) == 0 && !rep.Unstable:
+	case len(rep.Levels) == 0 && !rep.Unstable: // none within the latency threshold, as the notices say
 		return &process.ExitError{Code: unstable}
 	}
 	return nil

@@ -22,8 +22,8 @@ type options struct {
 	models     []string // all -m
 	name       string   // of the model, among several
 	mpi        bool
-	observer   func(perf.Observer) perf.Observer
-	together   bool // with other models
+	observer   func(perf.Observer) perf.Observer // wraps that of the run: among several models, to wait for the others
+	together   bool                              // the model is measured with others
 	client     client.Options
 	csv        string
 	csvVerbose bool

@@ -117,7 +117,8 @@ func writeExport(p process.Process, o *options, rep *perf.Report) error {
 	})
 }
 
-// writeReport writes a file, or to the standard output if the name is "-".
+// writeReport writes a file, or to the standard output if the name is "-". Its errors of files name the
+// report, unlike those of writeTo.
 func writeReport(p process.Process, name string, write func(io.Writer) error) error {
 	if name == "-" {
 		return write(p.Stdout)

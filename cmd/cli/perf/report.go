@@ -83,7 +83,7 @@ func runReport(p process.Process, o reportOptions, names []string) error {
 	return nil
 }
 
-// writeTo writes a file, or standard output for an empty name or "-".
+// writeTo writes a file, or standard output for an empty name or "-", the result of `triton perf report`.
 func writeTo(p process.Process, name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
 		return write(p.Stdout)

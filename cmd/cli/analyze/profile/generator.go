@@ -36,10 +36,10 @@ func (g generator) Run(ctx context.Context, models []bench.LoadOptions) []bench.
 			return out
 		}
 	}
-	for i, o := range perfcmd.MeasureRuns(ctx, runs) {
-		out[i] = outcome(o, models[i].Precise())
+	for i, ended := range perfcmd.MeasureRuns(ctx, runs) {
+		out[i] = outcome(ended, models[i].Precise())
 		if g.output != nil {
-			fmt.Fprintf(g.output, "perf %s\n%s", strings.Join(arguments(models[i]), " "), o.Notices)
+			fmt.Fprintf(g.output, "perf %s\n%s", strings.Join(arguments(models[i]), " "), ended.Notices)
 		}
 	}
 	return out

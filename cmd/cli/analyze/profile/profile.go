@@ -16,7 +16,7 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// profileFunc profiles models.
+// profileFunc profiles models. Tests have their own, which looks at the settings.
 type profileFunc func(ctx context.Context, p process.Process, o *settings.Profile) error
 
 // NewCommand returns `triton analyze profile`.
@@ -26,8 +26,8 @@ func NewCommand(p process.Process) *cobra.Command { return newCommand(p, run) }
 // repository it writes the reports of a checkpoint again.
 func NewDeprecated(p process.Process) *cobra.Command { return newDeprecated(p, run) }
 
-func newCommand(p process.Process, run profileFunc) *cobra.Command {
-	return build(p, run, settings.NewProfile(), &cobra.Command{
+func newCommand(p process.Process, profileModels profileFunc) *cobra.Command {
+	return build(p, profileModels, settings.NewProfile(), &cobra.Command{
 		Use:   "profile -m DIR --profile-models MODELS [flags]",
 		Short: "Find the fastest configurations of models",
 		Long: `Measure models under many configurations and loads, and report the best ones.
@@ -41,10 +41,10 @@ no variant satisfies its constraints, 3 a device cannot be read, 4 no server cou
 	})
 }
 
-func newDeprecated(p process.Process, run profileFunc) *cobra.Command {
+func newDeprecated(p process.Process, profileModels profileFunc) *cobra.Command {
 	o := settings.NewProfile()
 	o.Analyze = true
-	cmd := build(p, run, o, &cobra.Command{
+	cmd := build(p, profileModels, o, &cobra.Command{
 		Use:    "analyze [flags]",
 		Short:  "DEPRECATED: Aliased to profile - please use profile subcommand.",
 		Hidden: true,
@@ -55,7 +55,7 @@ Without a model repository, write the reports of the latest checkpoint again.`,
 	return cmd
 }
 
-func build(p process.Process, run profileFunc, o *settings.Profile, cmd *cobra.Command) *cobra.Command {
+func build(p process.Process, profileModels profileFunc, o *settings.Profile, cmd *cobra.Command) *cobra.Command {
 	result := &flags.Output{}
 	f := bind(p, o, cmd, result)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -79,7 +79,7 @@ func build(p process.Process, run profileFunc, o *settings.Profile, cmd *cobra.C
 		for _, t := range targets {
 			o.Output.Results = append(o.Output.Results, settings.ResultFile(t))
 		}
-		return run(cmd.Context(), p, o)
+		return profileModels(cmd.Context(), p, o)
 	}
 	return cmd
 }

@@ -13,13 +13,13 @@ import (
 	"triton/cmd/cli/process"
 )
 
-// reportFunc writes reports.
+// reportFunc writes reports. Tests have their own, which looks at the settings.
 type reportFunc func(ctx context.Context, p process.Process, o *settings.Report) error
 
 // NewReport returns `triton analyze report`.
 func NewReport(p process.Process) *cobra.Command { return newReport(p, runReport) }
 
-func newReport(p process.Process, run reportFunc) *cobra.Command {
+func newReport(p process.Process, writeReport reportFunc) *cobra.Command {
 	o := settings.NewReport()
 	cmd := &cobra.Command{
 		Use:   "report -n VARIANTS [flags]",
@@ -42,7 +42,7 @@ Exit codes: 0 done, 1 a wrong option in a file or an error, 2 wrong command line
 		if err := o.Finish(changed); err != nil {
 			return &process.ExitError{Code: process.Failure, Err: err}
 		}
-		return run(cmd.Context(), p, o)
+		return writeReport(cmd.Context(), p, o)
 	}
 	return cmd
 }

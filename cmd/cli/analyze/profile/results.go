@@ -16,8 +16,8 @@ import (
 var formats = []string{"pdf", "png", "json"}
 
 // writeReports writes tables, summaries and detailed reports.
-func writeReports(p process.Process, o *settings.Profile, measured *profile.Report, progress *progress) error {
-	e := report.ProfileOptions{
+func writeReports(p process.Process, o *settings.Profile, r *profile.Report, progress *progress) error {
+	options := report.ProfileOptions{
 		Options: report.Options{
 			Mode: o.Mode, Path: o.Output.ExportPath, Formats: formats, AlwaysGPU: o.AlwaysReportGPUMetrics,
 			Log: func(line string, warning bool) {
@@ -36,12 +36,12 @@ func writeReports(p process.Process, o *settings.Profile, measured *profile.Repo
 		targets = append(targets, flags.OutputTarget(f))
 	}
 	if o.Verbose {
-		e.Console = p.Stdout
+		options.Console = p.Stdout
 		if targets.Stdout() {
-			e.Console = p.Stderr // the result is alone on standard output
+			options.Console = p.Stderr // the result is alone on standard output
 		}
 	}
-	return errors.Join(report.WriteProfile(measured, e), targets.Write(p, func(w io.Writer, form string) error {
-		return report.Write(w, measured, e, form)
+	return errors.Join(report.WriteProfile(r, options), targets.Write(p, func(w io.Writer, form string) error {
+		return report.Write(w, r, options, form)
 	}))
 }

@@ -76,7 +76,7 @@ func run(ctx context.Context, p process.Process, o *settings.Profile) error {
 
 // finish writes the results and returns the exit code.
 func finish(p process.Process, o *settings.Profile, show *progress, report *profile.Report, err error) error {
-	if measured(report) {
+	if anyMeasured(report) {
 		if written := writeReports(p, o, report, show); written != nil {
 			return errors.Join(err, written)
 		}
@@ -94,8 +94,8 @@ func finish(p process.Process, o *settings.Profile, show *progress, report *prof
 	return nil
 }
 
-// measured reports whether there is anything to write.
-func measured(r *profile.Report) bool {
+// anyMeasured reports whether there is anything to write.
+func anyMeasured(r *profile.Report) bool {
 	for _, m := range r.Models {
 		for _, t := range m.Results {
 			if t.Measurement != nil {

@@ -21,7 +21,7 @@ const stopTimeout = 5 * time.Second
 
 // launchers returns the launcher of the servers to measure, and that of the servers which complete
 // configurations.
-func launchers(p process.Process, o *settings.Profile, devices []string, pids func() []int, log io.Writer) (measured, completer bench.Launcher, err error) {
+func launchers(p process.Process, o *settings.Profile, devices []string, pids func() []int, log io.Writer) (toMeasure, completer bench.Launcher, err error) {
 	ready := time.Duration(o.Client.MaxRetries) * time.Second
 	command := []string{o.Server.Path}
 	if o.Server.Path == "" {
