@@ -30,8 +30,8 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (portServer, error)
 	o := s.opts.GRPC.Frontend
 	o.Pool, o.Log, o.AccessLog = s.pool, s.opts.Log, s.opts.AccessLog
 	o.Regions, o.Tracer, o.Logs = s.regions, s.tracer, s.opts.Logs
-	o.Guard, o.Data = s.guard, s.opts.Control.Allow
-	o.Memory = s.requests.budget
+	o.Guard, o.RefuseControl = s.guard, s.opts.Control.Allow
+	o.Memory = s.requestMemory.budget
 	o.MaxUnread = int(s.opts.StreamBacklog)
 	if config != nil {
 		o.Credentials = credentials.NewTLS(config)

@@ -2,15 +2,12 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
 
 	"triton/server/access"
-	"triton/server/http1"
-	"triton/server/httpapi"
 	"triton/server/repository"
 )
 
@@ -45,37 +42,6 @@ func (s *Server) closeGuard() {
 	if err := s.guard.Close(); err != nil {
 		s.opts.Log.Error("the audit log cannot be closed", "error", err)
 	}
-}
-
-// newControl makes the frontend of the calls that concern the operation of the server. It
-// answers the others too, so that a tool needs one address.
-func (s *Server) newControl(l net.Listener, config *tls.Config) (portServer, error) {
-	s.addrs.Control = l.Addr().String()
-	o := s.httpOptions()
-	o.Origins = nil // it is not for browsers
-	c := s.connectionOptions()
-	c.Reserved = true
-	return &httpFrontend{
-		title:  "Control",
-		server: http1.NewServer(httpapi.New(s.service, o), c),
-		lis:    withTLS(&drainingListener{Listener: l}, config),
-	}, nil
-}
-
-// dataOptions are the options of the ports other than that for control.
-func (s *Server) dataOptions() httpapi.Options {
-	o := s.httpOptions()
-	o.Data = s.opts.Control.Allow
-	return o
-}
-
-// metricsAddress is the address of the metrics if none is set: that of HTTP, or this machine
-// if HTTP is a unix socket, which two services cannot share.
-func (o *Options) metricsAddress() string {
-	if o.HTTP.unix() {
-		return "127.0.0.1"
-	}
-	return o.HTTP.Address
 }
 
 // local reports whether only this machine can reach the address.

@@ -41,7 +41,7 @@ func (s *Server) connectionOptions() http1.Options {
 func (s *Server) httpOptions() httpapi.Options {
 	o := &s.opts.HTTP
 	return httpapi.Options{
-		Pool: s.pool, Memory: s.requests.budget, Log: s.opts.Log, MaxInput: o.MaxInput,
+		Pool: s.pool, Memory: s.requestMemory.budget, Log: s.opts.Log, MaxInput: o.MaxInput,
 		MaxUnread: int(s.opts.StreamBacklog),
 		Regions:   s.regions, Tracer: s.tracer, Logs: s.opts.Logs, AccessLog: s.opts.AccessLog, Metrics: prometheus.GathererFunc(s.gatherModels), Readiness: s.readiness, State: s,
 		Restricted: o.Restricted, Forward: o.Forward, Origins: o.Origins,
@@ -89,4 +89,26 @@ func (f *httpFrontend) waiting() (int64, string) {
 		return 0, ""
 	}
 	return f.server.Connections(), f.connectionNoun
+}
+
+// newControl makes the frontend of the calls that concern the operation of the server. It
+// answers the others too, so that a tool needs one address.
+func (s *Server) newControl(l net.Listener, config *tls.Config) (portServer, error) {
+	s.addrs.Control = l.Addr().String()
+	o := s.httpOptions()
+	o.Origins = nil // it is not for browsers
+	c := s.connectionOptions()
+	c.Reserved = true
+	return &httpFrontend{
+		title:  "Control",
+		server: http1.NewServer(httpapi.New(s.service, o), c),
+		lis:    withTLS(&drainingListener{Listener: l}, config),
+	}, nil
+}
+
+// dataOptions are the options of the ports other than that for control.
+func (s *Server) dataOptions() httpapi.Options {
+	o := s.httpOptions()
+	o.RefuseControl = s.opts.Control.Allow
+	return o
 }

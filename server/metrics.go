@@ -68,7 +68,7 @@ func (s *Server) collectMetrics() *metricsFrontend {
 	f.registry.MustRegister(stats.NewCollector(s.models.Served), f.machine, s.traffic.Metrics(), s.phases, demandMetrics{s.models})
 	f.registry.MustRegister(buildInfo(s.opts.Version, s.opts.Commit))
 	f.registry.MustRegister(memoryCounters(s.pool)...)
-	f.registry.MustRegister(repositoryMetrics{s.remote}, requestMemoryMetrics{s.requests.budget}, connectionMetrics{s})
+	f.registry.MustRegister(repositoryMetrics{s.remote}, requestMemoryMetrics{s.requestMemory.budget}, connectionMetrics{s})
 	if b, ok := s.opts.Backends[python.Name].(*python.Backend); ok {
 		f.registry.MustRegister(pythonMemory{b})
 	}
@@ -76,7 +76,7 @@ func (s *Server) collectMetrics() *metricsFrontend {
 		f.registry.MustRegister(accessMetrics{s.guard})
 	}
 	if s.opts.State.From != "" {
-		f.registry.MustRegister(stateMetrics{s.fleet})
+		f.registry.MustRegister(fleetMetrics{s.fleet})
 	}
 	return f
 }

@@ -173,7 +173,7 @@ type Models struct {
 	Holds model.Holds
 }
 
-// State configures the desired state of the server.
+// State configures the fleet state that the server follows.
 type State struct {
 	// From is a file or an http or https URL with the document; empty: there is none. With it
 	// the control mode is explicit, and the document decides which models are loaded.
@@ -345,4 +345,13 @@ func (e Endpoint) String() string {
 func (e Endpoint) unix() bool {
 	_, ok := access.UnixPath(e.Address)
 	return ok
+}
+
+// metricsAddress is the address of the metrics if none is set: that of HTTP, or this machine
+// if HTTP is a unix socket, which two services cannot share.
+func (o *Options) metricsAddress() string {
+	if o.HTTP.unix() {
+		return "127.0.0.1"
+	}
+	return o.HTTP.Address
 }

@@ -29,7 +29,7 @@ func (s *Server) newSageMaker(l net.Listener, _ *tls.Config) (portServer, error)
 	h, err := platform.NewSageMaker(s.service, platform.SageMakerOptions{
 		HTTP: s.plainHTTP(), Repositories: s.models, Root: o.Root,
 		DefaultModel: o.DefaultModel, PingMode: o.PingMode, InferenceType: o.InferenceType,
-		Restricted: s.opts.HTTP.Restricted, Guard: s.guard, Data: s.opts.Control.Allow, Memory: s.requests.budget, Log: s.opts.Log,
+		Restricted: s.opts.HTTP.Restricted, Guard: s.guard, RefuseControl: s.opts.Control.Allow, Memory: s.requestMemory.budget, Log: s.opts.Log,
 	})
 	s.addrs.SageMaker = l.Addr().String()
 	return s.newPlatformFrontend(l, "Sagemaker", h), err

@@ -135,7 +135,7 @@ func (s *Server) tensorPools() []*tensor.Pool {
 
 // watchMemory starts to follow the memory; stop ends that.
 func (s *Server) watchMemory() (stop func()) {
-	m := s.requests
+	m := s.requestMemory
 	m.pools = s.tensorPools
 	if local, ok := s.cache.(*cache.Local); ok {
 		m.cache = local.Counts().Size

@@ -36,15 +36,15 @@ import (
 type Server struct {
 	opts Options
 	pool *tensor.Pool
-	// requests is the memory for requests.
-	requests *requestMemory
-	models   *repository.Repository
+	// requestMemory is the memory for requests.
+	requestMemory *requestMemory
+	models        *repository.Repository
 	// traffic is models with the traffic rules.
 	traffic *traffic.Service
 	remote  *remotes
 	fleet   *fleet.Controller
 	guard   *access.Guard // nil: everybody may do everything; set by Run
-	// service is traffic, or traffic under the desired state, for the frontends.
+	// service is traffic, or traffic under the fleet state, for the frontends: chooseService.
 	service infer.Service
 	// isolation runs models in child processes.
 	isolation *isolated.Isolation
@@ -112,8 +112,8 @@ func New(o Options) (*Server, error) {
 		b.SetAccount(requests.budget.Pools())
 	}
 	s := &Server{
-		requests: requests,
-		opts:     o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
+		requestMemory: requests,
+		opts:          o, pool: o.Pool, cpus: cpus(rootFS()), serving: make(chan struct{}), hurry: make(chan struct{}, 1),
 		registry: prometheus.NewRegistry(), phases: stats.NewLoadRecorder(), regions: shm.New(shm.Options{Allow: o.ClientSharedMemory, CUDA: o.CUDA, MaxSystem: maxRegions()}),
 	}
 	s.modelMetrics = backend.NewMetrics(s.kindTaken)
@@ -135,9 +135,10 @@ func New(o Options) (*Server, error) {
 	})
 	s.models = repository.New(s.repositoryOptions(&o))
 	s.traffic = traffic.New(traffic.Options{Models: s.models, Pool: s.pool, Log: o.Log, Record: o.CanaryRecord})
-	if err := s.openState(); err != nil {
+	if err := s.openFleet(); err != nil {
 		return nil, errors.Join(err, s.closeCache())
 	}
+	s.service = s.chooseService()
 	return s, nil
 }
 
@@ -175,7 +176,7 @@ func (s *Server) modelOptions(o *Options) model.Options {
 func (s *Server) Service() infer.Service { return s.service }
 
 // RequestMemory returns the memory for requests.
-func (s *Server) RequestMemory() *memory.Budget { return s.requests.budget }
+func (s *Server) RequestMemory() *memory.Budget { return s.requestMemory.budget }
 
 // Regions returns the shared memory that clients register, for callers in the same process.
 func (s *Server) Regions() *shm.Manager { return s.regions }
@@ -215,7 +216,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.watchMemory()()
 	err := s.openTracer()
 	if err == nil && !s.opts.ServeWhileLoading {
-		err = s.applyState(ctx)
+		err = s.applyFleetState(ctx)
 	}
 	var frontends []portServer
 	if err == nil {
@@ -294,7 +295,8 @@ type consoleError struct{ err *status.Error }
 func (t consoleError) Error() string { return t.err.Code.String() + " - " + t.err.Msg }
 func (t consoleError) Unwrap() error { return t.err }
 
-// prepare does what precedes the ports: it checks the files, reserves the ports, and loads the models.
+// prepare does what precedes the ports: it checks the files, reserves the ports, and loads the models, unless
+// they load while the server serves: then keepUpToDate does.
 func (s *Server) prepare(ctx context.Context) error {
 	for _, step := range []func() error{s.checkTLS, s.openGuard, s.reservePorts, func() error { return s.startCache(ctx) }} {
 		if err := step(); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // keepUpToDate keeps the models and the settings up to date until the returned function is called: it loads them, if
 // the ports were opened first, repeats a start that failed, and then polls the repositories in
-// poll control, or follows the desired state. A start that ends the server is sent to failed.
+// poll control, or follows the fleet state. A start that ends the server is sent to failed.
 func (s *Server) keepUpToDate(failed chan<- error) (stop func()) {
 	every := time.Duration(0)
 	if c := s.opts.Models.Control; c == repository.ControlPoll || c == repository.ControlAuto {
@@ -30,7 +30,7 @@ func (s *Server) keepUpToDate(failed chan<- error) (stop func()) {
 		if loading {
 			err := s.load(ctx)
 			if err == nil {
-				err = s.applyState(ctx)
+				err = s.applyFleetState(ctx)
 			}
 			if err != nil {
 				failed <- err

@@ -1,4 +1,4 @@
-// Package fleetstate reads and writes the desired state of a server: the models to serve with
+// Package fleetstate reads and writes the fleet state, the desired state of servers: the models to serve with
 // their versions, configurations and traffic rules, and the settings of log and traces. It
 // decides nothing and applies nothing.
 package fleetstate
@@ -19,7 +19,7 @@ import (
 // MaxSize bounds a document in bytes.
 const MaxSize = 32 << 20
 
-// Document is a desired state.
+// Document is a fleet state.
 type Document struct {
 	// Generation grows with every change that a server writes.
 	Generation int64 `json:"generation,omitempty"`

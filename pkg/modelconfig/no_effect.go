@@ -55,9 +55,8 @@ func (v *validator) noEffectOnEnsemble() {
 	}
 }
 
-// unread reports a field that is set and has no effect.
-// unread reports a field that is set. Where the text is known, a field that is not in it was added by
-// the search for the backend, and is not the author's.
+// unread reports a field that is set and has no effect. Where the text is known, a field that is not in
+// it was added by the search for the backend, and is not the author's: it is not reported.
 func (v *validator) unread(path string, set bool, why string) {
 	if set && (v.pos == nil || v.Has(path)) {
 		v.add(ruleNoEffect, path, "remove it", "%s has no effect: %s", path, why)

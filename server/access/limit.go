@@ -28,9 +28,9 @@ func (s *Session) take(c *Call) (Entry, *Refusal) {
 	return Entry{lease: lease, limit: l}, nil
 }
 
-// Early refuses a call of inference whose model is not known yet, if its caller has used up a quota that
+// RefuseUnread refuses a call of inference whose model is not known yet, if its caller has used up a quota that
 // is the same for all models. Then nothing of the call need be read.
-func (s *Session) Early(c *Call) *Refusal {
+func (s *Session) RefuseUnread(c *Call) *Refusal {
 	if s.guard == nil {
 		return nil
 	}

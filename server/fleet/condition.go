@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Status is the condition of the desired state, for reports.
+// Status is the condition of the fleet state, for reports.
 type Status struct {
 	Source     string `json:"source"`
 	Generation int64  `json:"generation"`
@@ -67,7 +67,7 @@ func (s *condition) recordApply(failed []string) {
 	s.success = time.Now()
 }
 
-// Status returns the condition of the desired state.
+// Status returns the condition of the fleet state.
 func (c *Controller) Status() Status {
 	s := Status{Cached: c.cached.Load()}
 	if c.source != nil {

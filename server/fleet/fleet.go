@@ -1,4 +1,4 @@
-// Package fleet keeps a server equal to a desired state: it reads the document of package
+// Package fleet keeps a server equal to a fleet state: it reads the document of package
 // fleetstate from a file or a URL, and loads and unloads models and changes settings until the
 // server is as the document says, again and again. It knows the server by a few interfaces.
 package fleet

@@ -96,28 +96,28 @@ func (c *call) refuse(err error) { c.put(outgoing{call: c, err: err, final: true
 
 // Send receives a response of the model.
 func (c *call) Send(resp *infer.Response, final bool) {
-	sleep(c.stream.service.opts.Delays.Complete)
+	testDelay(c.stream.service.opts.Delays.Complete)
 	c.put(outgoing{call: c, resp: resp, final: final})
 }
 
-func (c *call) put(a outgoing) {
-	if c.queue(a) {
+func (c *call) put(o outgoing) {
+	if c.queue(o) {
 		c.request.Cancel()
 	}
 }
 
 // queue adds a response for the writer. It reports whether to cancel the request, because
 // the client reads too slowly and no more of its responses are kept.
-func (c *call) queue(a outgoing) (cancel bool) {
+func (c *call) queue(o outgoing) (cancel bool) {
 	s := c.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.answered && a.err == nil {
+	if !c.answered && o.err == nil {
 		c.trace.Answered(0)
 	}
-	c.done = a.final
+	c.done = o.final
 	if s.closed {
-		a.release()
+		o.release()
 		if c.done && !c.closing {
 			s.inFlight.remove(c)
 			c.free()
@@ -125,21 +125,21 @@ func (c *call) queue(a outgoing) (cancel bool) {
 		return false
 	}
 	if s.aborted != nil { // close frees the call
-		a.release()
-		return !a.final
+		o.release()
+		return !o.final
 	}
 	c.answered = true
 	switch {
 	case c.decoupled:
-		cancel = c.addUnread(&a)
-		if c.overflowed && !a.final {
+		cancel = c.addUnread(&o)
+		if c.overflowed && !o.final {
 			return cancel
 		}
-		s.push(a)
-	case s.strict && a.resp != nil && a.resp.Err != nil:
-		s.ready = append(s.ready, a) // ends the stream at once, out of order
+		s.push(o)
+	case s.strict && o.resp != nil && o.resp.Err != nil:
+		s.ready = append(s.ready, o) // ends the stream at once, out of order
 	default:
-		c.holdInOrder(a)
+		c.holdInOrder(o)
 		s.advance()
 	}
 	s.signal()
@@ -148,42 +148,42 @@ func (c *call) queue(a outgoing) (cancel bool) {
 
 // addUnread counts a response of a decoupled model. If it exceeds the limit, the
 // client's last response is an error, and addUnread reports true once.
-func (c *call) addUnread(a *outgoing) (full bool) {
+func (c *call) addUnread(o *outgoing) (full bool) {
 	s := c.stream
-	if !c.overflowed && a.resp != nil {
-		full = !s.unread.TryAdd(a.resp)
+	if !c.overflowed && o.resp != nil {
+		full = !s.unread.TryAdd(o.resp)
 		c.overflowed = full
 	}
 	if c.overflowed {
-		a.release()
-		if a.final {
-			a.resp = infer.NewResponse()
-			a.resp.Err = s.unread.Err()
-			s.unread.Add(a.resp)
+		o.release()
+		if o.final {
+			o.resp = infer.NewResponse()
+			o.resp.Err = s.unread.Err()
+			s.unread.Add(o.resp)
 		}
 	}
-	return full && !a.final
+	return full && !o.final
 }
 
 // push queues a response to be written in the order of arrival.
-func (s *stream) push(a outgoing) {
-	a.last = a.final
-	s.heldBytes += a.size()
-	s.ready = append(s.ready, a)
+func (s *stream) push(o outgoing) {
+	o.last = o.final
+	s.heldBytes += o.size()
+	s.ready = append(s.ready, o)
 }
 
 // holdInOrder holds the one response of a model that is not decoupled until all earlier
 // requests are answered. The client gets the final flag that the response came with, even
 // if the end arrives separately.
-func (c *call) holdInOrder(a outgoing) {
+func (c *call) holdInOrder(o outgoing) {
 	if c.ordered.resp != nil {
-		a.release()
+		o.release()
 		return
 	}
-	c.ordered = a
-	c.stream.heldBytes += a.size()
-	if a.resp != nil {
-		c.stream.unread.Add(a.resp)
+	c.ordered = o
+	c.stream.heldBytes += o.size()
+	if o.resp != nil {
+		c.stream.unread.Add(o.resp)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// sleep sleeps for one of Delays, which only test suites set.
-func sleep(d time.Duration) {
+// testDelay sleeps for one of Delays, which only test suites set.
+func testDelay(d time.Duration) {
 	if d > 0 {
 		time.Sleep(d)
 	}
@@ -16,7 +16,7 @@ func sleep(d time.Duration) {
 func delayDone(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		sleep(d)
+		testDelay(d)
 		cancel()
 	})
 	return late, func() {

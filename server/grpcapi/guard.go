@@ -64,25 +64,25 @@ type permissionKey struct{}
 
 // permissionOf returns the permission of a call; nil without a guard.
 func permissionOf(ctx context.Context) *permission {
-	a, _ := ctx.Value(permissionKey{}).(*permission)
-	return a
+	p, _ := ctx.Value(permissionKey{}).(*permission)
+	return p
 }
 
 // checksCallers reports whether calls need a permission at all.
-func (o *Options) checksCallers() bool { return o.Guard != nil || o.Data }
+func (o *Options) checksCallers() bool { return o.Guard != nil || o.RefuseControl }
 
 // begin checks the caller of a call, before any message is read. The caller ends the result with leave.
 func (o *Options) begin(ctx context.Context, method string) *permission {
-	a := &permission{call: access.Call{Action: actions[method], Method: method}}
-	if o.Data && a.call.Action.Control() {
-		a.refusal = access.Elsewhere
-		return a
+	p := &permission{call: access.Call{Action: actions[method], Method: method}}
+	if o.RefuseControl && p.call.Action.Control() {
+		p.refusal = access.Elsewhere
+		return p
 	}
-	a.Session, a.refusal = o.Guard.Begin(ctx, callerOf(ctx), &a.call)
-	if a.refusal == nil {
-		a.memory = o.Memory.Enter(a.Account())
+	p.Session, p.refusal = o.Guard.Begin(ctx, callerOf(ctx), &p.call)
+	if p.refusal == nil {
+		p.memory = o.Memory.Enter(p.Account())
 	}
-	return a
+	return p
 }
 
 // callerOf returns what a call says about its caller.
@@ -135,13 +135,13 @@ func (p *permission) admitMessage(ctx context.Context, req any) (access.Entry, e
 
 // admitHealth decides about a health check of one model and returns its permission.
 func (p *permission) admitHealth(ctx context.Context, model, version string) (*permission, access.Entry, error) {
-	b := *p
-	b.call.Action, b.call.Model, b.call.Version = policy.ActionReady, model, version
-	if b.Session, b.refusal = p.Again(ctx, &b.call); b.refusal != nil {
-		return nil, access.Entry{}, b.refusal
+	check := *p
+	check.call.Action, check.call.Model, check.call.Version = policy.ActionReady, model, version
+	if check.Session, check.refusal = p.Again(ctx, &check.call); check.refusal != nil {
+		return nil, access.Entry{}, check.refusal
 	}
-	entry, err := b.admit(ctx, model, version)
-	return &b, entry, err
+	entry, err := check.admit(ctx, model, version)
+	return &check, entry, err
 }
 
 // renew decides again about a request of a stream, if the rules have changed since it was admitted.
@@ -216,8 +216,8 @@ func retryLater(code codes.Code, msg string, after time.Duration) error {
 var noRegions = shm.New(shm.Options{})
 
 // regionsOf returns the shared memory that the requests of a call may name.
-func (s *service) regionsOf(a *permission) *shm.Manager {
-	if a == nil || a.May(policy.ActionSharedMemory, "", "") {
+func (s *service) regionsOf(p *permission) *shm.Manager {
+	if p == nil || p.May(policy.ActionSharedMemory, "", "") {
 		return s.opts.Regions
 	}
 	return noRegions
@@ -233,34 +233,33 @@ func endStatus(err error) string {
 
 // admitRequest decides about one request of an inference call, in a message of that many bytes. The
 // entry is to be ended.
-func (p *permission) admitRequest(ctx context.Context, r *infer.Request, bytes int64) (access.Entry, error) {
+func (p *permission) admitRequest(ctx context.Context, r *infer.Request, bytes int64) (access.Entry, *access.Refusal) {
 	if p == nil {
 		return access.Entry{}, nil
 	}
 	c := p.call
 	c.Model, c.Version, c.Bytes = r.ModelName, r.ModelVersion, bytes
 	entry, refusal := p.Admit(ctx, &c)
-	if refusal != nil {
-		return entry, refusal
+	if refusal == nil {
+		r.Caller = entry.Caller()
 	}
-	r.Caller = entry.Caller()
-	return entry, nil
+	return entry, refusal
 }
 
 // visible removes the models of a list that the caller may not see.
 func visible(ctx context.Context, list *inferencepb.RepositoryIndexResponse) *inferencepb.RepositoryIndexResponse {
-	a := permissionOf(ctx)
-	if a == nil || !a.Filters(policy.ActionIndex) {
+	p := permissionOf(ctx)
+	if p == nil || !p.Filters(policy.ActionIndex) {
 		return list
 	}
-	return frontend.FilterIndex(list, func(model, version string) bool { return a.May(policy.ActionIndex, model, version) })
+	return frontend.FilterIndex(list, func(model, version string) bool { return p.May(policy.ActionIndex, model, version) })
 }
 
 // visibleStatistics removes the statistics that the caller may not see.
 func visibleStatistics(ctx context.Context, s *inferencepb.ModelStatisticsResponse) *inferencepb.ModelStatisticsResponse {
-	a := permissionOf(ctx)
-	if a == nil || !a.Filters(policy.ActionStatistics) {
+	p := permissionOf(ctx)
+	if p == nil || !p.Filters(policy.ActionStatistics) {
 		return s
 	}
-	return frontend.FilterStatistics(s, func(model, version string) bool { return a.May(policy.ActionStatistics, model, version) })
+	return frontend.FilterStatistics(s, func(model, version string) bool { return p.May(policy.ActionStatistics, model, version) })
 }

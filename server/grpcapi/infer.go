@@ -23,7 +23,7 @@ import (
 type incoming struct {
 	reader  messageReader
 	message rpc.Request
-	call    context.Context
+	ctx     context.Context // of the call
 	service *service
 	// permission is that of the call's caller; nil without a guard.
 	permission *permission
@@ -34,7 +34,7 @@ var incomings = sync.Pool{New: func() any { return &incoming{} }}
 
 // HeaderValue returns the first value of the call's metadata, for rules that choose a version.
 func (in *incoming) HeaderValue(name string) string {
-	return header(in.call, name)
+	return header(in.ctx, name)
 }
 
 // header returns the first value of a call's metadata.
@@ -70,26 +70,26 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	s.opts.logRequest(rpc.ModelInfer)
 	defer func() { s.opts.logFailed(id, err) }()
 	defer s.panics.recover(rpc.ModelInfer, &err)
-	sleep(s.opts.Delays.Process + s.opts.Delays.ProcessEntry)
+	testDelay(s.opts.Delays.Process + s.opts.Delays.ProcessEntry)
 	if err := s.restrictions.check(conn.Context(), rpc.ModelInfer); err != nil {
 		return err
 	}
-	var granted *permission
+	var caller *permission
 	if s.opts.checksCallers() {
-		granted = s.opts.begin(conn.Context(), rpc.ModelInfer)
-		defer granted.leave()
-		if granted.refusal == nil {
-			granted.refusal = granted.Early(&granted.call)
+		caller = s.opts.begin(conn.Context(), rpc.ModelInfer)
+		defer caller.leave()
+		if caller.refusal == nil {
+			caller.refusal = caller.RefuseUnread(&caller.call)
 		}
-		if granted.refusal != nil {
-			return refuse(conn, granted.refusal)
+		if caller.refusal != nil {
+			return refuse(conn, caller.refusal)
 		}
 	}
 	s.opts.Compression.compress(conn.Context())
 	clock := s.startClock()
 	in := incomings.Get().(*incoming)
 	defer in.end() // its memory is charged as long as the call lasts
-	in.call, in.permission, in.reader.single = conn.Context(), granted, true
+	in.ctx, in.permission, in.reader.single = conn.Context(), caller, true
 	r, invalid, err := s.receiveOne(conn, in)
 	if err != nil {
 		return err
@@ -99,15 +99,11 @@ func (s *service) modelInfer(conn grpc.ServerStream, record *callRecord) (err er
 	if record != nil {
 		record.request(r.ModelName, r.ID)
 	}
-	if granted != nil {
-		var refusal error
-		in.entry, refusal = granted.admitRequest(conn.Context(), r, in.reader.length())
-		if refusal != nil {
+	if caller != nil {
+		var refusal *access.Refusal
+		if in.entry, refusal = caller.admitRequest(conn.Context(), r, in.reader.length()); refusal != nil {
 			r.Discard()
-			if refusal, ok := errors.AsType[*access.Refusal](refusal); ok {
-				return refuse(conn, refusal)
-			}
-			return statusError(refusal)
+			return refuse(conn, refusal)
 		}
 		defer func() { in.entry.End(endStatus(err), id) }()
 	}
@@ -193,7 +189,7 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	if invalid != nil {
 		return statusError(invalid)
 	}
-	in.entry.Spend(infer.RowsOf(m, r), 0)
+	in.entry.Spend(infer.RowsOf(m, r), 0) // the bytes were charged by admitRequest
 	m = infer.ChooseBy(m, r, in)
 	t := s.sample(conn.Context(), r, clock)
 	defer t.Close()
@@ -224,7 +220,7 @@ func (s *service) infer(conn grpc.ServerStream, in *incoming, r *infer.Request, 
 	if err := s.opts.chargeCompressed(resp, &replied); err != nil {
 		return statusError(err)
 	}
-	sleep(s.opts.Delays.ResponseCompletion)
+	testDelay(s.opts.Delays.ResponseCompletion)
 	t.Sending()
 	err = conn.SendMsg(&resp.Response)
 	t.Sent()
@@ -240,9 +236,9 @@ func (s *service) run(ctx context.Context, m infer.Model, r *infer.Request) (*in
 		defer cancel()
 	}
 	resp, err := m.Infer(ctx, r)
-	sleep(d.CompleteExec)
+	testDelay(d.CompleteExec)
 	if ctx.Err() != nil {
-		sleep(d.Enqueue)
+		testDelay(d.Enqueue)
 	}
 	return resp, err
 }

@@ -30,8 +30,8 @@ func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	if err := a.restrictions.check(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
-	if granted := permissionOf(ctx); granted != nil {
-		entry, refusal := granted.admitMessage(ctx, req)
+	if caller := permissionOf(ctx); caller != nil {
+		entry, refusal := caller.admitMessage(ctx, req)
 		if refusal != nil {
 			return nil, statusError(refusal)
 		}
@@ -41,7 +41,7 @@ func (a *admin) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	ctx, cancel := withDeadlineMargin(ctx)
 	defer cancel()
 	resp, err := next(ctx, req)
-	sleep(a.opts.Delays.AdminResponse)
+	testDelay(a.opts.Delays.AdminResponse)
 	return resp, deadlineError(ctx, err)
 }
 
@@ -63,19 +63,19 @@ func (a *admin) stream(srv any, conn grpc.ServerStream, info *grpc.StreamServerI
 	}
 	defer s.reader.end()
 	if a.opts.checksCallers() {
-		granted := a.opts.begin(conn.Context(), info.FullMethod)
-		defer granted.leave()
+		caller := a.opts.begin(conn.Context(), info.FullMethod)
+		defer caller.leave()
 		defer s.reader.end() // before leave, while its memory has an account; it may end twice
-		s.reader.charge.memory.For(granted.memory)
-		if granted.refusal != nil {
-			return refused(granted.refusal)
+		s.reader.charge.memory.For(caller.memory)
+		if caller.refusal != nil {
+			return refused(caller.refusal)
 		}
-		entry, refusal := granted.admit(conn.Context(), "", "")
+		entry, refusal := caller.admit(conn.Context(), "", "")
 		if refusal != nil {
 			return statusError(refusal)
 		}
 		defer func() { entry.End(endStatus(err), "") }()
-		s.context = context.WithValue(conn.Context(), permissionKey{}, granted)
+		s.context = context.WithValue(conn.Context(), permissionKey{}, caller)
 	}
 	return next(srv, s)
 }

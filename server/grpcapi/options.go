@@ -82,8 +82,8 @@ type Options struct {
 	Restricted frontend.Restrictions
 	// Guard decides who may do what; nil: everybody may do everything.
 	Guard *access.Guard
-	// Data refuses the calls that a port for control serves.
-	Data bool
+	// RefuseControl refuses the calls that a port for control serves.
+	RefuseControl bool
 	// Forward selects by name the metadata that become request parameters; nil:
 	// none.
 	Forward *regexp.Regexp

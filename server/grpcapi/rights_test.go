@@ -200,7 +200,7 @@ func TestRevokedWatch(t *testing.T) {
 func TestControlElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newStub()
-	cc := serve(t, s, s, func(o *grpcapi.Options) { o.Data = true })
+	cc := serve(t, s, s, func(o *grpcapi.Options) { o.RefuseControl = true })
 	for _, m := range methodsOf(t, grpcapi.Default(tensor.NewPool())) {
 		code, _ := m.code(t.Context(), cc, "echo")
 		require.Equal(t, m.action.Control(), code == codes.PermissionDenied, m.name)

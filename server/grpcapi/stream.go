@@ -60,7 +60,7 @@ func modelStreamInfer(srv any, conn grpc.ServerStream) (err error) {
 	svc.opts.Compression.compress(conn.Context())
 	s := &stream{service: svc, conn: conn, inFlight: calls{use: connBudgetOf(conn.Context()).use}, strict: strict(conn), wake: make(chan struct{}, 1), unread: infer.ResponseBacklog{Limit: svc.opts.MaxUnread}}
 	s.mayContinue = sync.NewCond(&s.mu)
-	s.in.call = conn.Context()
+	s.in.ctx = conn.Context()
 	if svc.opts.checksCallers() {
 		s.in.permission = svc.opts.begin(conn.Context(), rpc.ModelStreamInfer)
 		defer s.in.permission.leave()
@@ -115,7 +115,7 @@ func (s *stream) next() error {
 		return err
 	}
 	clock.read(s.service)
-	sleep(s.service.opts.Delays.ProcessEntry)
+	testDelay(s.service.opts.Delays.ProcessEntry)
 	s.submit(r, invalid, clock)
 	return nil
 }
@@ -207,9 +207,9 @@ func (s *stream) submit(r *infer.Request, invalid error, clock clock) {
 
 // find sets the model of a call, unless the request has a mistake.
 func (s *stream) find(c *call, invalid error) error {
-	entry, err := s.in.permission.admitRequest(s.conn.Context(), c.request, s.in.reader.length())
-	if err != nil {
-		return err
+	entry, refusal := s.in.permission.admitRequest(s.conn.Context(), c.request, s.in.reader.length())
+	if refusal != nil {
+		return refusal
 	}
 	c.lease = entry.Lease()
 	defer entry.End("", c.id)
@@ -334,7 +334,7 @@ func (s *stream) close() {
 		drop[i].release()
 	}
 	if len(running) > 0 {
-		sleep(s.service.opts.Delays.Notification)
+		testDelay(s.service.opts.Delays.Notification)
 	}
 	for _, c := range running {
 		c.request.Cancel()

@@ -79,22 +79,22 @@ func refusedMessage(err error) bool {
 }
 
 // deliver writes one response and ends its call if it is the last.
-func (s *stream) deliver(a *outgoing) error {
-	c := a.call
-	size := a.size()
-	err := s.writeResponse(a)
+func (s *stream) deliver(o *outgoing) error {
+	c := o.call
+	size := o.size()
+	err := s.writeResponse(o)
 	s.mu.Lock()
 	s.heldBytes -= size
 	s.unread.Remove(size)
-	if a.last {
+	if o.last {
 		s.heldBytes -= c.bytes
 		s.inFlight.remove(c)
 	}
 	s.mu.Unlock()
 	s.mayContinue.Signal()
-	last := a.last
-	a.release()
-	*a = outgoing{}
+	last := o.last
+	o.release()
+	*o = outgoing{}
 	if last {
 		c.free()
 	}
@@ -102,34 +102,34 @@ func (s *stream) deliver(a *outgoing) error {
 }
 
 // writeResponse writes one response, unless the client does not want it.
-func (s *stream) writeResponse(a *outgoing) error {
-	c := a.call
-	if a.err != nil {
+func (s *stream) writeResponse(o *outgoing) error {
+	c := o.call
+	if o.err != nil {
 		s.scratch = kserve.Response{ID: c.id, Parameters: s.scratch.Parameters[:0]}
-		return s.send(c, status.From(a.err).Msg, &s.scratch)
+		return s.send(c, status.From(o.err).Msg, &s.scratch)
 	}
-	if a.resp == nil && c.decoupled {
+	if o.resp == nil && c.decoupled {
 		if !c.emptyFinal {
 			return nil
 		}
-		return s.send(c, "", s.responseHeader(a))
+		return s.send(c, "", s.responseHeader(o))
 	}
-	if err := c.check(a); err != nil {
+	if err := c.check(o); err != nil {
 		if s.strict {
 			return statusError(err)
 		}
-		return s.send(c, status.From(err).Msg, s.responseHeader(a))
+		return s.send(c, status.From(err).Msg, s.responseHeader(o))
 	}
-	a.resp.Parameters = append(a.resp.Parameters, finalResponse(a.final))
-	return s.send(c, "", &a.resp.Response)
+	o.resp.Parameters = append(o.resp.Parameters, finalResponse(o.final))
+	return s.send(c, "", &o.resp.Response)
 }
 
 // responseHeader returns a response with the ID and the model of the request, named as
 // the client named it.
-func (s *stream) responseHeader(a *outgoing) *kserve.Response {
-	c := a.call
+func (s *stream) responseHeader(o *outgoing) *kserve.Response {
+	c := o.call
 	s.scratch = kserve.Response{
-		ID: c.id, ModelName: c.name, ModelVersion: c.version, Parameters: append(s.scratch.Parameters[:0], finalResponse(a.final)),
+		ID: c.id, ModelName: c.name, ModelVersion: c.version, Parameters: append(s.scratch.Parameters[:0], finalResponse(o.final)),
 	}
 	return &s.scratch
 }
@@ -140,20 +140,20 @@ func finalResponse(final bool) kserve.Parameter {
 
 // check replaces outputs by their classes and returns an error if the response cannot
 // be sent.
-func (c *call) check(a *outgoing) error {
-	if a.resp == nil {
+func (c *call) check(o *outgoing) error {
+	if o.resp == nil {
 		return infer.ErrNoResponse
 	}
-	if a.resp.Err != nil {
-		return a.resp.Err
+	if o.resp.Err != nil {
+		return o.resp.Err
 	}
-	if err := classify(c.model, c.request, a.resp, &c.charge.memory); err != nil {
+	if err := classify(c.model, c.request, o.resp, &c.charge.memory); err != nil {
 		return err
 	}
-	if err := c.stream.service.opts.chargeCompressed(a.resp, &c.charge.memory); err != nil {
+	if err := c.stream.service.opts.chargeCompressed(o.resp, &c.charge.memory); err != nil {
 		return err
 	}
-	return checkSize(a.resp, streamOverhead)
+	return checkSize(o.resp, streamOverhead)
 }
 
 // streamOverhead bounds the bytes of a stream message around its response.
@@ -161,7 +161,7 @@ const streamOverhead = 64
 
 func (s *stream) send(c *call, problem string, r *kserve.Response) error {
 	if c.decoupled {
-		sleep(s.service.opts.Delays.Response)
+		testDelay(s.service.opts.Delays.Response)
 	}
 	if problem != "" {
 		log.Lazy(s.service.opts.Log, 1, func() string { return infer.Tag(c.id) + "Infer failed: " + problem })

@@ -62,9 +62,9 @@ func (u *upload) read(limit int64) (*tensor.Buffer, error) {
 	for {
 		arrival := u.budget.Arriving(b.Len(), u.from)
 		got, err := io.ReadFull(u.body, b.Bytes()[n:])
-		if err := arrival.End(); err != nil {
+		if stopped := arrival.End(); stopped != nil {
 			b.Release()
-			return nil, err
+			return nil, stopped
 		}
 		n += got
 		u.received = int64(n)

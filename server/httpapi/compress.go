@@ -47,7 +47,10 @@ func (x *exchange) receiveCompressed() (*tensor.Buffer, int, error) {
 	defer plain.Close()
 	body, err := x.inflate(plain)
 	x.received = max(x.Length, 0)
-	return x.withTextLength(body, err)
+	if err != nil {
+		return nil, 0, err
+	}
+	return x.withTextLength(body)
 }
 
 // The memory of a decompressor, in bytes: that of its buffers, and for zstd a window and a few blocks
@@ -135,8 +138,8 @@ func (x *exchange) compress() {
 	out := make(writer, 0, (len(x.Text)+x.tailSize)/2+64)
 	p.Reset(&out)
 	_, err := p.Write(x.Text)
-	for i := 0; i < len(x.tail) && err == nil; i++ {
-		_, err = p.Write(x.tail[i].Bytes())
+	for i := 0; i < len(x.tailSegments) && err == nil; i++ {
+		_, err = p.Write(x.tailSegments[i].Bytes())
 	}
 	if err == nil {
 		err = p.Close()
@@ -144,7 +147,7 @@ func (x *exchange) compress() {
 	if err != nil { // send it uncompressed
 		return
 	}
-	x.Text, x.tail, x.tailSize, x.Encoding = out, nil, 0, encoding
+	x.Text, x.tailSegments, x.tailSize, x.Encoding = out, nil, 0, encoding
 }
 
 // maxWindow bounds the memory that a zstd body may demand; browsers have the same limit.

@@ -30,9 +30,9 @@ type perRequest struct {
 	textLen int
 	began   int64 // by infer.Now; 0 unless the request may be traced or logged
 
-	tail     []tensor.Segment // follows Text in the reply
-	tailSize int
-	resp     *infer.Response // owns the tail's memory
+	tailSegments []tensor.Segment // follow Text in the reply: http1's Tail
+	tailSize     int
+	resp         *infer.Response // owns their memory
 	// disconnected reports that the client has disconnected, so that no reply is sent.
 	disconnected bool
 
@@ -88,8 +88,8 @@ func (x *exchange) reply() {
 			x.fail(err)
 		}
 	}
-	for i := range x.tail {
-		x.Tail = append(x.Tail, x.tail[i].Bytes())
+	for i := range x.tailSegments {
+		x.Tail = append(x.Tail, x.tailSegments[i].Bytes())
 	}
 	x.api.pool.CopiedToClient(x.Copied())
 	x.Send()

@@ -43,7 +43,7 @@ func (a *api) generateWith(x *exchange, r *route, reply func(*exchange, *stream)
 	s := &stream{backlog: newStreamBacklog(req, x)}
 	req.Sink = s.backlog
 	x.id = req.ID
-	m = x.choose(m, req)
+	m = x.chargeAndChoose(m, req)
 	if err := m.Submit(req); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ var noRegions = shm.New(shm.Options{})
 func (x *exchange) admit(r *route) bool {
 	o := &x.api.opts
 	action := needs[r.to].action
-	if o.Data && action.Control() {
+	if o.RefuseControl && action.Control() {
 		x.ContentType = http1.JSON
 		x.refuse(http.StatusForbidden, access.Elsewhere.Msg)
 		return false
@@ -54,9 +54,9 @@ func (x *exchange) admit(r *route) bool {
 	return true
 }
 
-// count charges the quotas of the caller with the rows of a request, and with its bytes if they were not known
+// chargeQuotas charges the quotas of the caller with the rows of a request, and with its bytes if they were not known
 // before. Queues learn who the caller is.
-func (x *exchange) count(m infer.Model, req *infer.Request) {
+func (x *exchange) chargeQuotas(m infer.Model, req *infer.Request) {
 	if x.permission == nil {
 		return
 	}

@@ -43,8 +43,8 @@ type Options struct {
 	Restricted frontend.Restrictions
 	// Guard decides who may do what; nil: everybody may do everything.
 	Guard *access.Guard
-	// Data refuses the calls that a port for control serves.
-	Data bool
+	// RefuseControl refuses the calls that a port for control serves.
+	RefuseControl bool
 	// Forward matches the names of headers that become request parameters; nil: none.
 	Forward *regexp.Regexp
 	// Origins are the web origins that browsers may call from, "*" for all. Without origins
@@ -58,11 +58,11 @@ type Options struct {
 	Traffic Traffic
 	// Readiness answers the verbose health checks; nil: there are none.
 	Readiness func() readiness.Report
-	// State is the desired state of the server; nil: there is none.
+	// State is the fleet state of the server; nil: there is none.
 	State State
 }
 
-// State is the desired state of a server, as JSON documents.
+// State is the fleet state of a server, as JSON documents.
 type State interface {
 	// ExportState returns a document of what serves.
 	ExportState(ctx context.Context) ([]byte, error)

@@ -23,7 +23,7 @@ func (a *api) infer(x *exchange, r *route) error {
 	if err != nil {
 		return a.inferUnloaded(x, r, err)
 	}
-	defer func() { m.Release() }() // m changes: choose
+	defer func() { m.Release() }() // m changes: chargeAndChoose
 	if m.Config().Decoupled() {
 		return errDecoupled
 	}
@@ -42,7 +42,7 @@ func (a *api) infer(x *exchange, r *route) error {
 		req.Discard()
 		return err
 	}
-	m = x.choose(m, req)
+	m = x.chargeAndChoose(m, req)
 	return x.run(m, req)
 }
 
@@ -63,10 +63,10 @@ func (x *exchange) decode(model, version string, body *tensor.Buffer, textLen in
 	return req, nil
 }
 
-// choose traces and counts a request, and returns the model that answers it in place of m.
-func (x *exchange) choose(m infer.Model, req *infer.Request) infer.Model {
+// chargeAndChoose traces a request, charges the quotas of its caller, and returns the model that answers it in place of m.
+func (x *exchange) chargeAndChoose(m infer.Model, req *infer.Request) infer.Model {
 	x.trace.Attach(req)
-	x.count(m, req)
+	x.chargeQuotas(m, req)
 	return infer.ChooseBy(m, req, x)
 }
 
@@ -89,7 +89,7 @@ func (x *exchange) run(m infer.Model, req *infer.Request) error {
 	x.Unwatch()
 	if err != nil {
 		x.answered(0)
-		if req.State() != infer.Decoded {
+		if accepted := req.State() != infer.Decoded; accepted {
 			x.ContentType = http1.TextPlain
 		}
 		return err
@@ -116,15 +116,15 @@ func (x *exchange) receive() (*tensor.Buffer, int, error) {
 		return nil, 0, err
 	}
 	body, err := x.read(maxBody)
-	return x.withTextLength(body, err)
-}
-
-// withTextLength adds the length of the JSON text to a body, if it was read. A body may be shorter than announced, or
-// its length was not known before.
-func (x *exchange) withTextLength(body *tensor.Buffer, err error) (*tensor.Buffer, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	return x.withTextLength(body)
+}
+
+// withTextLength adds the length of the JSON text to a body. A body may be shorter than announced, or
+// its length was not known before.
+func (x *exchange) withTextLength(body *tensor.Buffer) (*tensor.Buffer, int, error) {
 	n, err := x.jsonLength(body.Len())
 	if err != nil {
 		body.Release()
@@ -190,7 +190,7 @@ func (x *exchange) encode(m infer.Model, resp *infer.Response, req *infer.Reques
 		x.ContentType = http1.TextPlain
 		return err
 	}
-	x.Text, x.tail, x.tailSize = text, tail, size
+	x.Text, x.tailSegments, x.tailSize = text, tail, size
 	x.returnSpareText()
 	if size > 0 {
 		x.ContentType, x.JSONSize = http1.OctetStream, len(text)

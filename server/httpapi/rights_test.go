@@ -92,7 +92,7 @@ func TestControlElsewhere(t *testing.T) {
 	t.Parallel()
 	core := newStub(tensor.NewPool())
 	core.stats = &inferencepb.ModelStatisticsResponse{}
-	addr := http1test.Start(t, http1.NewServer(httpapi.New(core, httpapi.Options{Data: true}), http1.Options{}))
+	addr := http1test.Start(t, http1.NewServer(httpapi.New(core, httpapi.Options{RefuseControl: true}), http1.Options{}))
 	for _, r := range httpapi.RouteSamples() {
 		if strings.Contains(r.Path, "verbose") {
 			continue

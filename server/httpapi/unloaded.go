@@ -39,7 +39,7 @@ func (a *api) inferUnloaded(x *exchange, r *route, cause error) error {
 	x.sample(m.Name()) // only now is the model known
 	x.trace.Received()
 	req.ModelName, req.ModelVersion = m.Name(), m.Version()
-	m = x.choose(m, req)
+	m = x.chargeAndChoose(m, req)
 	return x.run(m, req)
 }
 

@@ -119,7 +119,7 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{o}
 }
 
-// Load makes a version with a newly loaded model.
+// Load makes a version with a newly loaded model: load.go.
 func (b *Builder) Load(ctx context.Context, s Source) (*LoadedVersion, error) {
 	return b.build(s, func(v *LoadedVersion) error {
 		if b.opts.Cache != nil {

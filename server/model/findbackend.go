@@ -74,8 +74,8 @@ func (b *Builder) findBackend(c *modelconfig.Config, dirs ...string) (foundBacke
 	return f, nil
 }
 
-// form chooses the form of a backend that has several.
-func (b *Builder) form(ctx context.Context, f foundBackend, c *inferencepb.ModelConfig) foundBackend {
+// chooseForm chooses the form of a backend that has several.
+func (b *Builder) chooseForm(ctx context.Context, f foundBackend, c *inferencepb.ModelConfig) foundBackend {
 	if many, ok := f.Backend.(formed); ok {
 		f.Backend = many.Form(ctx, c, b.backendSettings(f), b.opts.Log)
 	}

@@ -12,8 +12,8 @@ import (
 	"triton/server/store"
 )
 
-// LoadedVersion is one loaded version of a model. Everything but the counters is fixed
-// when it is made. It implements infer.Model.
+// LoadedVersion is one loaded version of a model. Its life, resizing and counters
+// change; everything else is fixed when it is made. It implements infer.Model.
 type LoadedVersion struct {
 	model, namespace string
 	label            string // the model's name in the log

@@ -52,8 +52,8 @@ type SageMakerOptions struct {
 	Restricted frontend.Restrictions
 	// Guard decides who may do what; nil: everybody may do everything.
 	Guard *access.Guard
-	// Data refuses the calls that a port for control serves.
-	Data bool
+	// RefuseControl refuses the calls that a port for control serves.
+	RefuseControl bool
 	// Memory is the memory for requests; nil has no limit.
 	Memory *memory.Budget
 	Log    *slog.Logger

@@ -16,7 +16,7 @@ func (h *sageMaker) admit(x *http1.Exchange) (access.Entry, bool) {
 	if x.Method == http.MethodGet {
 		action = policy.ActionIndex
 	}
-	if h.Data {
+	if h.RefuseControl {
 		refuse(x, http.StatusForbidden, access.Elsewhere)
 		return access.Entry{}, false
 	}

@@ -31,7 +31,7 @@ type Report struct {
 	Warnings []string  `json:"warnings,omitempty"`
 	Models   []Version `json:"models"`
 	Start    Start     `json:"startup"`
-	// State is the condition of the desired state of the fleet; nil without one.
+	// State is the condition of the fleet state; nil without one.
 	State any `json:"state,omitempty"`
 }
 

@@ -29,7 +29,7 @@ func (r *Repository) retire(id store.ID, v *model.LoadedVersion) <-chan struct{}
 	r.mu.Lock()
 	r.retiring[v] = id
 	r.mu.Unlock()
-	v.From().Agents.Retire(v) // tells them of the unload, once for each version
+	v.From().Agents.Retire(v) // tells them of the unload after the last version
 	v.Retire()
 	done := make(chan struct{})
 	if !r.tasks.begin() {

@@ -19,7 +19,7 @@ const (
 	ActionIndex               // the models in the repository
 	ActionLoad                // load and unload a model
 	ActionTraffic             // read and change traffic rules, which may send requests to any model
-	ActionState               // read and apply the desired state
+	ActionState               // read and apply the fleet state
 	ActionSharedMemory        // list, register and unregister regions, and use them in requests
 	ActionSettings            // read and change settings of logs and traces
 	ActionMetrics             // the metrics endpoint

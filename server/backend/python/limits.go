@@ -38,8 +38,8 @@ func processOf(spec backend.Spec) (extension.Process, error) {
 	return *s.Process, nil
 }
 
-// argument returns the argument of the runner that imposes limits; empty: there are none.
-func argument(p extension.Process) (string, error) {
+// limitsArgument returns the argument of the runner that imposes limits; empty: there are none.
+func limitsArgument(p extension.Process) (string, error) {
 	if p.Memory == 0 && p.CPUs == nil && p.Nice == 0 {
 		return "", nil
 	}

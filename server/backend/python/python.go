@@ -130,7 +130,7 @@ func (b *Backend) load(ctx context.Context, spec backend.Spec, r *Runtime) (back
 func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*model, error) {
 	m := &model{spec: spec, modules: &b.modules}
 	var err error
-	if m.program, err = r.program(spec, ""); err != nil {
+	if m.program, err = r.program(spec, ""); err != nil { // checks that it exists; its folder follows
 		return nil, err
 	}
 	if m.settings, err = parseSettings(spec.Settings); err != nil {
@@ -146,7 +146,7 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if err != nil {
 		return nil, err
 	}
-	if m.limits, err = argument(process); err != nil {
+	if m.limits, err = limitsArgument(process); err != nil {
 		return nil, err
 	}
 	m.niced, m.executeLimit = process.Nice > 0, process.Execute
@@ -159,6 +159,7 @@ func (b *Backend) prepare(ctx context.Context, spec backend.Spec, r *Runtime) (*
 	if m.runtime, err = b.modules.acquire(); err != nil {
 		return nil, status.New(status.Internal, "writing the modules of the Python backend: %w", err)
 	}
+	// The modules now have a folder.
 	if m.program, err = r.program(spec, m.runtime); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}

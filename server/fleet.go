@@ -17,29 +17,33 @@ import (
 	"triton/server/traffic"
 )
 
-// openState makes the controller of the desired state. Without a document it exports and applies
+// openFleet makes the controller of the fleet state. Without a document it exports and applies
 // states on request.
-func (s *Server) openState() error {
+func (s *Server) openFleet() error {
 	o := &s.opts.State
 	var err error
 	follow := fleet.Options{
 		From: o.From, Interval: o.Interval, Write: o.Write, Cache: o.Cache, Loads: s.opts.LoadThreads,
-		Models: stateModels{s.models}, Traffic: s, Settings: stateSettings{s}, Changed: s.stateChanged, Log: s.opts.Log,
+		Models: fleetModels{s.models}, Traffic: s, Settings: fleetSettings{s}, Changed: s.fleetStateChanged, Log: s.opts.Log,
 	}
 	if s.opts.Models.Control == repository.ControlAuto && !s.opts.Models.Namespacing { // documents have no namespaces
-		follow.Demand = stateDemand{stateModels{s.models}}
+		follow.Demand = fleetDemand{fleetModels{s.models}}
 	}
 	s.fleet, err = fleet.New(follow)
-	s.service = s.traffic
-	if o.From != "" {
-		s.service = &statefulService{s.traffic, s}
-	}
 	return err
 }
 
-// applyState applies the document for the first time, once the models could be listed. Whatever
+// chooseService returns the service that all frontends call.
+func (s *Server) chooseService() infer.Service {
+	if s.opts.State.From == "" {
+		return s.traffic
+	}
+	return &fleetService{s.traffic, s}
+}
+
+// applyFleetState applies the document for the first time, once the models could be listed. Whatever
 // fails is repeated later, unless the server is to exit on errors.
-func (s *Server) applyState(ctx context.Context) error {
+func (s *Server) applyFleetState(ctx context.Context) error {
 	if s.opts.State.From == "" || s.models.Failure() != nil {
 		return nil
 	}
@@ -51,8 +55,8 @@ func (s *Server) applyState(ctx context.Context) error {
 	return fmt.Errorf("creating server: failed to apply the state: %w", err)
 }
 
-// stateChanged makes the server need the required models of a document.
-func (s *Server) stateChanged(d *fleetstate.Document) {
+// fleetStateChanged makes the server need the required models of a document.
+func (s *Server) fleetStateChanged(d *fleetstate.Document) {
 	p := s.opts.Readiness
 	if len(d.Required) > 0 {
 		p, _ = readiness.ParseRequired(d.Required) // the document was checked
@@ -60,8 +64,8 @@ func (s *Server) stateChanged(d *fleetstate.Document) {
 	s.models.SetReadiness(p)
 }
 
-// stateReasons returns why the desired state keeps the server from being ready.
-func (s *Server) stateReasons() []string {
+// fleetReasons returns why the fleet state keeps the server from being ready.
+func (s *Server) fleetReasons() []string {
 	mode := s.models.Policy().Mode
 	return s.fleet.Reasons(mode == readiness.Strict || mode == readiness.Triton)
 }
@@ -75,7 +79,7 @@ func (s *Server) readiness() readiness.Report {
 	}
 	r.State = s.fleet.Status()
 	if r.Phase == "serving" {
-		r.Reasons = append(r.Reasons, s.stateReasons()...)
+		r.Reasons = append(r.Reasons, s.fleetReasons()...)
 		r.Ready = len(r.Reasons) == 0
 	}
 	return r
@@ -106,31 +110,31 @@ func (s *Server) ApplyState(ctx context.Context, document []byte, dry bool) ([]b
 	return json.Marshal(r)
 }
 
-// statefulService is the models with their traffic rules, under a desired state.
-type statefulService struct {
+// fleetService is the models with their traffic rules, under a fleet state.
+type fleetService struct {
 	*traffic.Service
 	server *Server
 }
 
-var _ infer.Service = (*statefulService)(nil)
+var _ infer.Service = (*fleetService)(nil)
 
 // Ready reports whether the server takes requests and is as the document says.
-func (s *statefulService) Ready() bool {
-	return s.Service.Ready() && len(s.server.stateReasons()) == 0
+func (s *fleetService) Ready() bool {
+	return s.Service.Ready() && len(s.server.fleetReasons()) == 0
 }
 
 // Load loads a model for a client, if the document may be changed.
-func (s *statefulService) Load(ctx context.Context, name string, o infer.LoadOptions) error {
+func (s *fleetService) Load(ctx context.Context, name string, o infer.LoadOptions) error {
 	return s.server.fleet.Load(ctx, name, o)
 }
 
 // Unload unloads a model for a client, if the document may be changed.
-func (s *statefulService) Unload(ctx context.Context, name string, dependents bool) error {
+func (s *fleetService) Unload(ctx context.Context, name string, dependents bool) error {
 	return s.server.fleet.Unload(ctx, name, dependents)
 }
 
 // Index lists the models of the repository, and those of the document that it does not have.
-func (s *statefulService) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse {
+func (s *fleetService) Index(readyOnly bool) *inferencepb.RepositoryIndexResponse {
 	out := s.Service.Index(readyOnly)
 	d := s.server.fleet.Document()
 	if readyOnly || d == nil {
@@ -146,11 +150,11 @@ func (s *statefulService) Index(readyOnly bool) *inferencepb.RepositoryIndexResp
 	return out
 }
 
-// stateModels are the models for the controller.
-type stateModels struct{ *repository.Repository }
+// fleetModels are the models for the controller.
+type fleetModels struct{ *repository.Repository }
 
 // Loaded returns the models that are loaded or should be.
-func (m stateModels) Loaded() []fleet.Model {
+func (m fleetModels) Loaded() []fleet.Model {
 	var all []fleet.Model
 	for _, l := range m.Repository.Loaded() {
 		all = append(all, fleet.Model{Name: l.ID.Name, Serves: l.Serves, Composing: l.Composing, Override: l.Override})

@@ -10,13 +10,13 @@ import (
 	"triton/server/repository"
 )
 
-// stateDemand are the models that requests load, for the controller of the desired state.
-type stateDemand struct{ models stateModels }
+// fleetDemand are the models that requests load, for the controller of the fleet state.
+type fleetDemand struct{ models fleetModels }
 
-var _ fleet.Demand = stateDemand{}
+var _ fleet.Demand = fleetDemand{}
 
 // Know makes the models of a document those that requests may load.
-func (d stateDemand) Know(doc *fleetstate.Document) {
+func (d fleetDemand) Know(doc *fleetstate.Document) {
 	o := &repository.Roster{Only: doc.Pruned(), Models: map[string]*bool{}}
 	for name, m := range doc.Models {
 		o.Models[name] = m.Pin
@@ -25,7 +25,7 @@ func (d stateDemand) Know(doc *fleetstate.Document) {
 }
 
 // Known returns the models that requests may load.
-func (d stateDemand) Known() []fleet.Model {
+func (d fleetDemand) Known() []fleet.Model {
 	all := slices.DeleteFunc(d.models.Loaded(), func(m fleet.Model) bool { return m.Composing || !m.Serves })
 	for _, name := range d.models.Loadable() {
 		if !slices.ContainsFunc(all, func(m fleet.Model) bool { return m.Name == name }) {
@@ -37,12 +37,12 @@ func (d stateDemand) Known() []fleet.Model {
 }
 
 // Pinned reports which models a flag or their own configurations pin.
-func (d stateDemand) Pinned(ctx context.Context, names []string) map[string]bool {
+func (d fleetDemand) Pinned(ctx context.Context, names []string) map[string]bool {
 	return d.models.PinnedByDefault(ctx, names)
 }
 
 // Next returns what replaces the configuration of a model that is not loaded.
-func (d stateDemand) Next(name string) *string { return d.models.NextConfig(name) }
+func (d fleetDemand) Next(name string) *string { return d.models.NextConfig(name) }
 
 // SetNext replaces it.
-func (d stateDemand) SetNext(name string, config *string) { d.models.SetNextConfig(name, config) }
+func (d fleetDemand) SetNext(name string, config *string) { d.models.SetNextConfig(name, config) }

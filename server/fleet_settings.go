@@ -13,11 +13,11 @@ import (
 
 var errNoTracer = errors.New("the server does not trace")
 
-// stateSettings are the settings of log and traces for the controller of the desired state.
-type stateSettings struct{ server *Server }
+// fleetSettings are the settings of log and traces for the controller of the fleet state.
+type fleetSettings struct{ server *Server }
 
 // Log returns the log settings that clients may change.
-func (s stateSettings) Log() (map[string]json.RawMessage, error) {
+func (s fleetSettings) Log() (map[string]json.RawMessage, error) {
 	now, err := settings.LogSettings(s.server.opts.Logs, nil)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s stateSettings) Log() (map[string]json.RawMessage, error) {
 }
 
 // SetLog changes log settings.
-func (s stateSettings) SetLog(change map[string]json.RawMessage) error {
+func (s fleetSettings) SetLog(change map[string]json.RawMessage) error {
 	now, err := s.Log()
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (v rawLogValue) Format() (log.Format, error) {
 }
 
 // Trace returns the trace settings of a model that clients may change, or the global ones.
-func (s stateSettings) Trace(model string) (map[string]json.RawMessage, error) {
+func (s fleetSettings) Trace(model string) (map[string]json.RawMessage, error) {
 	if s.server.tracer == nil {
 		return nil, errNoTracer
 	}
@@ -83,7 +83,7 @@ func (s stateSettings) Trace(model string) (map[string]json.RawMessage, error) {
 }
 
 // SetTrace changes trace settings of a model, or the global ones.
-func (s stateSettings) SetTrace(model string, change map[string]json.RawMessage) error {
+func (s fleetSettings) SetTrace(model string, change map[string]json.RawMessage) error {
 	if s.server.tracer == nil {
 		return errNoTracer
 	}

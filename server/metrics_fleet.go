@@ -14,11 +14,11 @@ var (
 	stateFailures = prometheus.NewDesc("triton_state_failed_actions", "Number of actions of the desired state that fail now", nil, nil)
 )
 
-// stateMetrics collects the metrics of the desired state.
-type stateMetrics struct{ *fleet.Controller }
+// fleetMetrics collects the metrics of the fleet state.
+type fleetMetrics struct{ *fleet.Controller }
 
 // Describe implements prometheus.Collector.
-func (stateMetrics) Describe(to chan<- *prometheus.Desc) {
+func (fleetMetrics) Describe(to chan<- *prometheus.Desc) {
 	to <- stateGeneration
 	to <- stateSuccess
 	to <- stateErrors
@@ -26,7 +26,7 @@ func (stateMetrics) Describe(to chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (m stateMetrics) Collect(to chan<- prometheus.Metric) {
+func (m fleetMetrics) Collect(to chan<- prometheus.Metric) {
 	s := m.Status()
 	at := 0.0
 	if s.LastSuccess != nil {
