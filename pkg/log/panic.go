@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Panic logs a contained panic with its stack, as an error at the place of its caller. args are attributes.
-func Panic(to *slog.Logger, msg string, panicked any, args ...any) {
+// Panicked logs a contained panic with its stack, as an error at the place of its caller. args are attributes.
+func Panicked(to *slog.Logger, msg string, panicked any, args ...any) {
 	ctx := context.Background()
 	if !to.Enabled(ctx, slog.LevelError) {
 		return

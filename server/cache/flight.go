@@ -175,7 +175,7 @@ func (f *flights) submitContained(r *infer.Request) (err error) {
 
 // panicked logs a panic and returns the error for a request that the next runner has not accepted.
 func (f *flights) panicked(r *infer.Request, p any) error {
-	log.Panic(f.runner.opts.Log, "panic while a request was submitted", p)
+	log.Panicked(f.runner.opts.Log, "panic while a request was submitted", p)
 	if r.State() != infer.Decoded {
 		return nil
 	}

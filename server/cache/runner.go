@@ -170,7 +170,7 @@ func (c *Runner) hit(r *infer.Request, resp *infer.Response, h stats.CacheHit) {
 func (c *Runner) storeContained(k Key, lookup int64, resp *infer.Response) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Panic(c.opts.Log, "panic while a response was cached", p)
+			log.Panicked(c.opts.Log, "panic while a response was cached", p)
 		}
 	}()
 	c.store(k, lookup, resp)

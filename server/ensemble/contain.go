@@ -63,7 +63,7 @@ func (f *flow) contained(do func()) (returned bool) {
 }
 
 func (f *flow) logPanic(p any) {
-	log.Panic(f.e.opts.Log, "panic in an ensemble", p, "ensemble", f.e.name)
+	log.Panicked(f.e.opts.Log, "panic in an ensemble", p, "ensemble", f.e.name)
 }
 
 // submit hands a step's request to its model. A panic becomes an error, unless the

@@ -23,7 +23,7 @@ func (g panics) recover(method string, err *error) {
 
 func (g panics) report(method string, p any) {
 	if g.log != nil {
-		log.Panic(g.log, "panic while serving gRPC", p, "method", method)
+		log.Panicked(g.log, "panic while serving gRPC", p, "method", method)
 	}
 }
 

@@ -97,5 +97,5 @@ func reusable(b []byte) []byte {
 
 // panicked logs a panic of the handler. Only the connection of its request ends.
 func (c *core) panicked(p any) {
-	log.Panic(c.log, "panic while serving HTTP", p)
+	log.Panicked(c.log, "panic while serving HTTP", p)
 }

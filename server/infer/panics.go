@@ -18,5 +18,5 @@ func logPanic(to *slog.Logger, r *Request, where string, p any) {
 	if r != nil {
 		attrs = append(attrs, "model", r.ModelName, "version", r.ModelVersion, "id", r.ID)
 	}
-	log.Panic(to, "panic in "+where, p, attrs...)
+	log.Panicked(to, "panic in "+where, p, attrs...)
 }

@@ -55,7 +55,7 @@ func (w *worker) checker() backend.ReadinessChecker {
 func (g *Group) checkReady(w *worker, c backend.ReadinessChecker) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Panic(g.opts.Log, "panic in the readiness check of an instance", p, "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
+			log.Panicked(g.opts.Log, "panic in the readiness check of an instance", p, "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 			err = status.New(status.Internal, "the readiness check of instance '%s' panicked", w.at.Name)
 		}
 	}()

@@ -73,7 +73,7 @@ func (w *worker) contain(where string) {
 
 // report logs a panic.
 func (w *worker) report(where string, panicked any) {
-	log.Panic(w.group.opts.Log, "panic in "+where, panicked, "model", w.group.opts.Name, "version", w.group.opts.Version, "instance", w.at.Name)
+	log.Panicked(w.group.opts.Log, "panic in "+where, panicked, "model", w.group.opts.Name, "version", w.group.opts.Version, "instance", w.at.Name)
 }
 
 // finishRequests ends the instance's use of the requests from index i on. After a panic it
@@ -145,7 +145,7 @@ func (g *Group) execute(ctx context.Context, w *worker, b *infer.Batch) error {
 func (g *Group) executeHere(ctx context.Context, w *worker, b *infer.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Panic(g.opts.Log, "an instance panicked", p, "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
+			log.Panicked(g.opts.Log, "an instance panicked", p, "model", g.opts.Name, "version", g.opts.Version, "instance", w.at.Name)
 			err = &status.Error{
 				Code: status.Internal, Msg: fmt.Sprintf("instance '%s' of model '%s' broke down during execution", w.at.Name, g.opts.Name),
 				Cause: fmt.Errorf("%w: panic: %v", backend.ErrBroken, p),

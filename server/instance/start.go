@@ -83,7 +83,7 @@ func (g *Group) newInstance(ctx context.Context, w *worker) (err error) {
 // containStart is deferred around code that starts an instance: a panic becomes an error.
 func (g *Group) containStart(w *worker, err *error) {
 	if p := recover(); p != nil {
-		log.Panic(g.opts.Log, "panic while making an instance", p, "instance", w.at.Name)
+		log.Panicked(g.opts.Log, "panic while making an instance", p, "instance", w.at.Name)
 		*err = fmt.Errorf("instance '%s': panic: %v", w.at.Name, p)
 	}
 }

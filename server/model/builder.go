@@ -161,7 +161,7 @@ func (b *Builder) build(s Source, fill func(v *LoadedVersion) error) (_ *LoadedV
 	begin := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
-			log.Panic(b.opts.Log, "panic while loading a model", p, "model", v.label, "version", v.number)
+			log.Panicked(b.opts.Log, "panic while loading a model", p, "model", v.label, "version", v.number)
 			err = status.New(status.Internal, "the backend of model '%s' panicked while loading: %v", v.label, p)
 		}
 		if err != nil {

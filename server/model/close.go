@@ -22,7 +22,7 @@ func (v *LoadedVersion) FinishSequences() <-chan struct{} {
 // then be called again.
 func (b *Builder) Close(ctx context.Context, v *LoadedVersion) (closed bool, err error) {
 	v.Retire() // for a version that serves until the drain; the repository has done it for the others
-	last := v.running.closing(v)
+	last := v.closing(v)
 	select {
 	case <-v.drained:
 	case <-ctx.Done():
@@ -62,10 +62,10 @@ func (b *Builder) closeRunning(ctx context.Context, v *LoadedVersion, last bool)
 			return false, fail(context.Cause(ctx))
 		}
 		err = v.resizing.abandon()
-		v.running.leave(v) // last: the backend's model outlives its instances
+		v.leave(v) // last: the backend's model outlives its instances
 		return true, err
 	}
-	for _, user := range v.running.versions() {
+	for _, user := range v.versions() {
 		if err = user.resizing.abandon(); err != nil {
 			b.opts.Log.Error("closing added instances", "model", v.label, "version", v.number, "error", err)
 		}

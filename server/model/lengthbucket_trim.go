@@ -58,7 +58,7 @@ func (c *trimmer) trimContained(r *infer.Request, resp *infer.Response) (err err
 	defer func() {
 		if p := recover(); p != nil {
 			if r.Log != nil {
-				log.Panic(r.Log, "panic while outputs were trimmed to their length", p, "model", r.ModelName, "version", r.ModelVersion)
+				log.Panicked(r.Log, "panic while outputs were trimmed to their length", p, "model", r.ModelName, "version", r.ModelVersion)
 			}
 			err = errOutputLength
 		}

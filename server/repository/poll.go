@@ -39,7 +39,7 @@ func (r *Repository) pollSafely(ctx context.Context, o pollOptions) error {
 	return r.runTask(ctx, func(ctx context.Context) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				log.Panic(r.opts.Log, "panic while polling the model repository", p)
+				log.Panicked(r.opts.Log, "panic while polling the model repository", p)
 				err = status.New(status.Internal, "the poll panicked: %v", p)
 			}
 		}()

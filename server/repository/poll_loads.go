@@ -155,7 +155,7 @@ func (p *pollLoads) spawn(do func()) bool {
 func (p *pollLoads) contained(do func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			log.Panic(p.r.opts.Log, "panic while changing models", v)
+			log.Panicked(p.r.opts.Log, "panic while changing models", v)
 		}
 	}()
 	do()

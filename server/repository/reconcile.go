@@ -118,7 +118,7 @@ func (r *Repository) warnNoEffect(c *layout.Content) {
 func (r *Repository) inspectSafely(ctx context.Context, l *layout.Listing, f *state.Finding, e edit) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Panic(r.opts.Log, "panic while reading a model", p, "model", f.ID)
+			log.Panicked(r.opts.Log, "panic while reading a model", p, "model", f.ID)
 			f.Content, f.Err = nil, status.New(status.Internal, "reading model '%s' panicked: %v", f.ID, p)
 		}
 	}()

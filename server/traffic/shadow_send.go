@@ -48,7 +48,7 @@ func (s *shadow) send(ctx context.Context, c *shadowCopy) {
 // contain makes a panic a failed copy: what a copy meets ends nothing but the copy.
 func (s *shadow) contain(c *shadowCopy) {
 	if p := recover(); p != nil {
-		log.Panic(s.opts.Log, "panic while a copied request was compared", p, "primary", c.name+":"+c.version)
+		log.Panicked(s.opts.Log, "panic while a copied request was compared", p, "primary", c.name+":"+c.version)
 		s.counts.fail(c.diff(nil, errShadowPanic))
 	}
 }

@@ -227,7 +227,7 @@ func (s *session) handle(p *child.Process, f child.Frame) error {
 
 // panicked logs a panic of handle.
 func (s *session) panicked(v any) {
-	log.Panic(s.log.log, "panic while a frame of an isolated model was handled", v, "model", s.name)
+	log.Panicked(s.log.log, "panic while a frame of an isolated model was handled", v, "model", s.name)
 }
 
 // answer hands the answer to a question to its goroutine.

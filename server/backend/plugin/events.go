@@ -31,7 +31,7 @@ func (m *model) contain(err **C.TRITONSERVER_Error) {
 }
 
 func (m *model) report(panicked any, err **C.TRITONSERVER_Error) {
-	log.Panic(m.spec.Log, "panic in a call from a backend", panicked, "model", m.spec.Name)
+	log.Panicked(m.spec.Log, "panic in a call from a backend", panicked, "model", m.spec.Name)
 	if err != nil {
 		*err = give(status.New(status.Internal, "the server panicked: %v", panicked))
 	}

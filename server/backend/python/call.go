@@ -127,7 +127,7 @@ func (c *call) run(model string, version int64, err error) {
 // contain ends a call after a panic.
 func (c *call) contain() {
 	if p := recover(); p != nil {
-		log.Panic(c.events.log.log, "panic while a Python model called another model", p, "model", c.events.log.model, "instance", c.events.log.instance)
+		log.Panicked(c.events.log.log, "panic while a Python model called another model", p, "model", c.events.log.model, "instance", c.events.log.instance)
 		c.end(failed(status.New(status.Internal, "internal error while the model was called; the server's log has the details")))
 	}
 }

@@ -40,7 +40,7 @@ func (e *events) control(p *child.Process, r *child.Reader) {
 func (e *events) runCommand(o modelCommand) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Panic(e.log.log, "panic while a Python model controlled another model", p, "model", e.log.model, "instance", e.log.instance)
+			log.Panicked(e.log.log, "panic while a Python model controlled another model", p, "model", e.log.model, "instance", e.log.instance)
 			err = status.New(status.Internal, "internal error; the server's log has the details")
 		}
 	}()

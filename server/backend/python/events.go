@@ -98,7 +98,7 @@ func (e *events) handle(p *child.Process, f child.Frame) error {
 
 // panicked logs a panic of handle.
 func (e *events) panicked(v any) {
-	log.Panic(e.log.log, "panic while a frame of a Python process was handled", v, "model", e.log.model, "instance", e.log.instance)
+	log.Panicked(e.log.log, "panic while a frame of a Python process was handled", v, "model", e.log.model, "instance", e.log.instance)
 }
 
 // isCancelled answers whether a request is cancelled. One that is answered is not.

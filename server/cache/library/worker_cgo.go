@@ -196,7 +196,7 @@ func trtCacheMemory(owner C.uintptr_t, size C.size_t) (memory unsafe.Pointer) {
 		if p := recover(); p != nil {
 			memory = nil
 			if w != nil {
-				log.Panic(w.cache.opts.Log, "panic while a cache library copied a response", p)
+				log.Panicked(w.cache.opts.Log, "panic while a cache library copied a response", p)
 			}
 		}
 	}()

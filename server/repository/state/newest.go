@@ -51,7 +51,7 @@ func (n *Newest) Choose(r *infer.Request, _ infer.Headers) infer.Model {
 func (c *choice) pick(r *infer.Request) (index int) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Panic(c.log, "panic while choosing a version; the newest answers", p, "model", r.ModelName)
+			log.Panicked(c.log, "panic while choosing a version; the newest answers", p, "model", r.ModelName)
 			index = -1
 		}
 	}()

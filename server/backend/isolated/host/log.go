@@ -55,5 +55,5 @@ func (l *logHandler) WithGroup(name string) slog.Handler {
 }
 
 func logPanic(to *slog.Logger, where string, p any) {
-	log.Panic(to, "panic in "+where, p)
+	log.Panicked(to, "panic in "+where, p)
 }
