@@ -7,6 +7,6 @@ trap 'rm -f "$log"' EXIT
 "$@" 2>&1 | tee "$log"
 code=${PIPESTATUS[0]}
 if [ "$code" -ne 0 ]; then
-	go run "$(cd "$(dirname "$0")" && pwd)/digest" <"$log"
+	go run "$(cd "$(dirname "$0")" && pwd)/testplan" digest <"$log"
 fi
 exit "$code"

@@ -1,12 +1,16 @@
-// Command testplan prints which packages of this module a run of the tests should take.
+// Command testplan prints which packages of this module a run of the tests should take, and what failed in one.
 //
 //	testplan race              those whose code starts goroutines or shares memory between them
 //	testplan rest              all others that have tests
 //	testplan changed [BASE]    those in which something differs from BASE (main), and those that import one directly
 //	testplan affected [BASE]   the same, and all that depend on one
+//	testplan digest            reads the output of a `go test` that failed
 //
 // What differs is what is committed since the two parted, what is not committed, and files that git does not
 // know. Each package is printed as a path that `go test` takes, one a line.
+//
+// A digest is what failed and why, in at most a hundred lines: each failed test with the first lines that it
+// printed, each panic, data race and error of the compiler. It is for logs of which one sees only the end.
 package main
 
 import (
@@ -28,6 +32,13 @@ import (
 )
 
 func main() {
+	if slices.Equal(os.Args[1:], []string{"digest"}) {
+		if err := digest(os.Stdout, os.Stdin); err != nil {
+			fmt.Fprintln(os.Stderr, "testplan:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	packages, err := plan(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testplan:", err)

@@ -1,24 +1,13 @@
-// Command digest reads the output of a `go test` that failed and prints in at most a hundred lines what failed
-// and why: each failed test with the first lines that it printed, each panic, data race and error of the
-// compiler. It is for logs of which one sees only the end.
 package main
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 )
-
-func main() {
-	if err := digest(os.Stdout, os.Stdin); err != nil {
-		fmt.Fprintln(os.Stderr, "digest:", err)
-		os.Exit(1)
-	}
-}
 
 // The limits of a digest, so that it is seen as a whole.
 const (
@@ -112,10 +101,10 @@ func digest(w io.Writer, r io.Reader) error {
 	if slices.ContainsFunc(s.since, told) { // no package, as with a wrong flag, or the end is missing
 		s.endPackage(true, "?", "the output ends here")
 	}
-	return write(w, s.all)
+	return writeFailures(w, s.all)
 }
 
-func write(w io.Writer, all []failure) error {
+func writeFailures(w io.Writer, all []failure) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n======== %d failed; the whole output is above ========\n", len(all))
 	left := mostLines
