@@ -93,10 +93,10 @@ demo: build onnxruntime ## build, make the example models, serve them, measure r
 
 .PHONY: test
 # A program under the race detector otherwise waits for a second before it exits.
-test: build onnxruntime redis haproxy $(VENV)/.stamp ## what must pass before a change lands: all tests, and those of the packages that share memory by the race detector
+test: build onnxruntime redis haproxy $(VENV)/.stamp ## what must pass before a change lands: all tests, those of the packages that share memory by the race detector
 	@deploy/size.sh bin/triton
 	@[ "$$(uname -s)" != Linux ] || testdata/gpu/standin/check.sh bin/triton
-	deploy/gotest.sh go test $(TESTFLAGS) -timeout 10m ./...
+	deploy/gotest.sh go test $(TESTFLAGS) -timeout 10m $$(go run ./deploy/testplan plain)
 	GORACE=atexit_sleep_ms=50 deploy/gotest.sh go test $(TESTFLAGS) -race -short -timeout 12m $$(go run ./deploy/testplan race)
 
 # Programs of tests are linked without debug information: linking is much of the time. `make lint` vets.

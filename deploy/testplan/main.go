@@ -1,7 +1,8 @@
 // Command testplan prints which packages of this module a run of the tests should take, and what failed in one.
 //
 //	testplan race              those whose code starts goroutines or shares memory between them
-//	testplan rest              all others that have tests
+//	testplan plain             those with tests that the race detector does not see: all others that have tests, and
+//	                           those with a test, or code, that is left out with the race detector or -short
 //	testplan changed [BASE]    those in which something differs from BASE (main), and those that import one directly
 //	testplan affected [BASE]   the same, and all that depend on one
 //	testplan digest            reads the output of a `go test` that failed
@@ -27,6 +28,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -50,7 +52,7 @@ func main() {
 }
 
 func plan(args []string) ([]string, error) {
-	const usage = "say which packages: race, rest, changed or affected (and then what to compare with, if it is not main)"
+	const usage = "say which packages: race, plain, changed or affected (and then what to compare with, if it is not main)"
 	if len(args) == 0 {
 		return nil, errors.New(usage)
 	}
@@ -63,10 +65,21 @@ func plan(args []string) ([]string, error) {
 		base = args[1]
 	}
 	switch args[0] {
-	case "race", "rest":
+	case "race":
 		return selected(all, func(p *pkg) (bool, error) {
 			shares, err := p.sharesMemory()
-			return p.hasTests() && shares == (args[0] == "race"), err
+			return p.hasTests() && shares, err
+		})
+	case "plain":
+		return selected(all, func(p *pkg) (bool, error) {
+			if !p.hasTests() {
+				return false, nil
+			}
+			shares, err := p.sharesMemory()
+			if err != nil || !shares {
+				return !shares, err
+			}
+			return p.differsUnderRace()
 		})
 	case "changed", "affected":
 		files, err := differing(base)
@@ -86,7 +99,7 @@ func plan(args []string) ([]string, error) {
 type pkg struct {
 	ImportPath, Dir                    string
 	Module                             struct{ Path, Dir string }
-	GoFiles, CgoFiles                  []string
+	GoFiles, CgoFiles, IgnoredGoFiles  []string
 	TestGoFiles, XTestGoFiles          []string
 	Imports, TestImports, XTestImports []string
 }
@@ -100,7 +113,7 @@ func (p *pkg) folder() string {
 
 // list returns the packages of the module in the current folder, in the order of `go list`.
 func list() ([]*pkg, error) {
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Module,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Module,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -152,6 +165,20 @@ func (p *pkg) sharesMemory() (bool, error) {
 		})
 		if starts {
 			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// leftOut is what the source of a package has that leaves out a test, or code, with the race detector or -short.
+var leftOut = regexp.MustCompile(`(?m)testing\.Short\(\)|\binvariant\.Enabled\b|^//go:build .*\b(race|invariants)\b`)
+
+// differsUnderRace reports whether the package is another one, or is not wholly tested, with the race detector and -short.
+func (p *pkg) differsUnderRace() (bool, error) {
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles, p.TestGoFiles, p.XTestGoFiles) {
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil || leftOut.Match(text) {
+			return true, err
 		}
 	}
 	return false, nil

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,23 @@ import "sync/atomic"
 var N atomic.Int64
 -- counts/counts_test.go --
 package counts
+-- waits/waits.go --
+package waits
+import "sync"
+var M sync.Mutex
+-- waits/waits_test.go --
+package waits
+import "testing"
+func Test(t *testing.T) { if testing.Short() { t.Skip() } }
+-- fast/fast.go --
+package fast
+import "sync"
+var M sync.Mutex
+-- fast/fast_race.go --
+//go:build race
+package fast
+-- fast/fast_test.go --
+package fast
 -- untested/untested.go --
 package untested
 import "sync"
@@ -80,8 +98,8 @@ func TestPlan(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, strings.Join(got, " "), "%q", args)
 	}
-	check("./counts ./starts", "race")
-	check("./pure ./tests ./uses", "rest")
+	check("./counts ./fast ./starts ./waits", "race")
+	check("./fast ./pure ./tests ./uses ./waits", "plain")
 	check("", "changed")
 
 	write(t, "uses/testdata/golden/a.txt", "changed")
@@ -94,7 +112,7 @@ func TestPlan(t *testing.T) {
 	check("./pure ./starts", "changed", "HEAD")
 	check("./pure ./starts ./tests ./uses", "affected", "HEAD")
 	write(t, "go.sum", "")
-	check("./counts ./pure ./starts ./tests ./untested ./uses", "changed", "HEAD")
+	check("./counts ./fast ./pure ./starts ./tests ./untested ./uses ./waits", "changed", "HEAD")
 
 	for want, args := range map[string][]string{
 		"say which packages: ":            {},
@@ -109,13 +127,20 @@ func TestPlan(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The packages that serve requests are among those that the race detector sees; one that only decides is not.
+// The packages that serve requests are among those that the race detector sees; one that only decides is not; and
+// each is in a lane.
 func TestOfThisModule(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	got, err := plan([]string{"race"})
 	require.NoError(t, err)
 	require.Contains(t, got, "./server")
-	rest, err := plan([]string{"rest"})
+	plain, err := plan([]string{"plain"})
 	require.NoError(t, err)
-	require.Contains(t, rest, "./deploy/testplan")
+	require.Contains(t, plain, "./deploy/testplan")
+	all, err := list()
+	require.NoError(t, err)
+	for _, p := range all {
+		name := "./" + p.folder()
+		require.True(t, !p.hasTests() || slices.Contains(got, name) || slices.Contains(plain, name), "no lane tests %s", name)
+	}
 }
