@@ -78,6 +78,7 @@ type Settings struct {
 	Input        string  `json:"input_data,omitempty"` // random, zero or files
 	RandomSteps  int     `json:"random_steps,omitempty"`
 	Speed        float64 `json:"schedule_speed,omitempty"`
+	Repeats      int     `json:"repeats,omitempty"` // of each level, taken in turn; 0: one
 }
 
 // Goal is the width of a confidence interval at which a level ends.
@@ -112,9 +113,10 @@ type Range struct {
 
 // Level is one batch size under one load.
 type Level struct {
-	Number    int       `json:"number"`     // in the order measured, from 1
-	BatchSize int       `json:"batch_size"` // rows of a request; 0: not known
-	Load      float64   `json:"load"`       // requests in flight, or requests per second
+	Number    int       `json:"number"`           // in the order measured, from 1
+	BatchSize int       `json:"batch_size"`       // rows of a request; 0: not known
+	Load      float64   `json:"load"`             // requests in flight, or requests per second
+	Repeat    int       `json:"repeat,omitempty"` // which repeat of the level, from 1; 0: it was measured once
 	Started   time.Time `json:"started,omitzero"`
 
 	Stable      bool   `json:"stable"`
