@@ -51,5 +51,5 @@ func TestCompareLibrary(t *testing.T) {
 // neverAnswered reports whether NVIDIA's server gives no answer, and ours says why there is
 // none.
 func neverAnswered(theirs, got string) bool {
-	return strings.HasPrefix(theirs, "no answer") && strings.Contains(got, "without a final response")
+	return strings.Contains(theirs, "no answer") && strings.Contains(got, "without a final response")
 }

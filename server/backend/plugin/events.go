@@ -59,10 +59,6 @@ func trt_go_send(c *C.TRITONBACKEND_Request, response *C.TRITONBACKEND_Response,
 	if response != nil {
 		resp = s.response(response)
 		s.outBytes = 0
-		if s.in.model.decoupled && !bool(final) && resp.Err == nil && len(resp.Outputs) == 0 && len(resp.Parameters) == 0 {
-			resp.Release() // an empty response is counted and not sent
-			resp = nil
-		}
 	}
 	s.begun = s.begun || resp != nil
 	if response != nil {

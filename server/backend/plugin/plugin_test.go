@@ -3,7 +3,9 @@
 package plugin_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"triton/pkg/client"
 	"triton/server"
 	"triton/server/backend/plugin"
 )
@@ -47,6 +50,31 @@ func TestExecutions(t *testing.T) {
 	r := s.post(t, "/v2/models/reshaped/infer", []byte(`{"inputs":[{"name":"IN","datatype":"INT32","shape":[1,2,2],"data":[1,2,3,4]}]}`))
 	require.Equal(t, []int{1, 2, 3, 4}, r.out(t))
 	require.Equal(t, []int{1, 2, 2}, r.Outputs[0].Shape)
+}
+
+// A response without outputs is one, as in NVIDIA's server: clients count them.
+func TestStreamWithEmptyResponse(t *testing.T) {
+	s := serve(t, map[string]string{"stream": echo("stream", ungrouped+" model_transaction_policy { decoupled: true }")})
+	c, err := client.New(client.Options{Protocol: client.GRPC, Address: s.GRPC})
+	require.NoError(t, err)
+	defer c.Close()
+	stream, err := c.InferStream(t.Context())
+	require.NoError(t, err)
+	defer stream.Close()
+	require.NoError(t, stream.Send(&client.Request{
+		Model: "stream", EmptyFinal: true, Inputs: []client.Tensor{client.NewTensor("IN", []int64{1, 1}, int32(7))},
+	}))
+	require.NoError(t, stream.CloseSend())
+	var outputs []int
+	for {
+		r, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		outputs = append(outputs, len(r.Outputs))
+	}
+	require.Equal(t, []int{1, 1, 1, 0, 0}, outputs) // the last one is the end
 }
 
 // A backend answers from its own threads while the garbage collector runs.

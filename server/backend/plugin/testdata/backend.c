@@ -249,6 +249,9 @@ static void *stream(void *p) {
 		*to = k;
 		send(q, 0, NULL);
 	}
+	TRITONBACKEND_Response *empty;
+	TRITONBACKEND_ResponseNewFromFactory(&empty, j->factory);
+	send(empty, 0, NULL);
 	TRITONBACKEND_ResponseFactorySendFlags(j->factory, TRITONSERVER_RESPONSE_COMPLETE_FINAL);
 	TRITONBACKEND_ResponseFactoryDelete(j->factory);
 	free(j);
