@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"triton/analyzer/memory/meter"
 )
 
 // PerfAnalyzer is the program perf_analyzer.
@@ -123,7 +125,7 @@ func (p *PerfAnalyzer) wait(ctx context.Context, o LoadOptions, text *capped, sh
 	var watch sync.WaitGroup
 	if p.CPULimit > 0 {
 		watch.Go(func() {
-			if err := watchCPU(ctx, p.CPULimit, func() (time.Duration, error) { return cpuTime(cmd.Process.Pid) }); err != nil {
+			if err := watchCPU(ctx, p.CPULimit, func() (time.Duration, error) { return meter.FS{}.CPUTime(cmd.Process.Pid) }); err != nil {
 				stop(err)
 			}
 		})

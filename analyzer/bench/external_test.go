@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"triton/analyzer/memory/meter"
 	"triton/analyzer/trial"
 )
 
@@ -146,7 +147,7 @@ func TestCancel(t *testing.T) {
 
 func TestCPULimit(t *testing.T) {
 	t.Parallel()
-	if _, err := cpuTime(os.Getpid()); err != nil {
+	if _, err := (meter.FS{}).CPUTime(os.Getpid()); err != nil {
 		t.Skip("this system does not tell the CPU time of a process: ", err)
 	}
 	p := program(t, "busy")

@@ -97,13 +97,14 @@ type Loader interface {
 type Measurement struct {
 	Requests   int
 	Throughput float64 // inferences per second
-	Spread     float64 // of the throughput from window to window, relative
-	Avg        time.Duration
-	P50        time.Duration
-	P90        time.Duration
-	P95        time.Duration
-	P99        time.Duration
-	Stable     bool // the measurement became stable within its trials
+	// Low and High are the 95 % interval of the throughput within the measurement; zeros if it is not known.
+	Low, High float64
+	Avg       time.Duration
+	P50       time.Duration
+	P90       time.Duration
+	P95       time.Duration
+	P99       time.Duration
+	Stable    bool // the measurement became stable within its trials
 }
 
 // Machine reads the memory of processes and of this machine.
@@ -114,6 +115,8 @@ type Machine interface {
 	Tree(pid int) []int
 	// Available returns the memory that processes may still take.
 	Available() (meter.HostRoom, error)
+	// CPUTime returns the CPU time that processes have used.
+	CPUTime(pids ...int) (time.Duration, error)
 	// Kills counts the processes that were killed for lack of memory.
 	Kills() uint64
 }

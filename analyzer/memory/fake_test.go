@@ -204,6 +204,8 @@ func (w *world) Available() (meter.HostRoom, error) {
 	return meter.HostRoom{Bytes: w.limit, Origin: "memory of the test"}, nil
 }
 
+func (w *world) CPUTime(...int) (time.Duration, error) { return 0, errors.ErrUnsupported }
+
 func (w *world) Kills() uint64 { return 0 }
 
 func (w *world) Tree(pid int) []int { return []int{pid} }

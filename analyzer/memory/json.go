@@ -124,14 +124,26 @@ type (
 	}
 	// documentAnswer is how many instances to serve.
 	documentAnswer struct {
-		Instances    int      `json:"k"`
-		Status       string   `json:"status"`
-		Run          bool     `json:"run"`
-		Memory       *int     `json:"k_mem,omitempty"`
-		MemoryStatus string   `json:"k_mem_status,omitempty"`
-		Useful       *int     `json:"k_perf,omitempty"`
-		Gain         float64  `json:"gain_of_one_more,omitempty"`
-		Doubts       []string `json:"doubts,omitempty"`
+		Instances    int    `json:"k"`
+		Status       string `json:"status"`
+		Run          bool   `json:"run"`
+		Memory       *int   `json:"k_mem,omitempty"`
+		MemoryStatus string `json:"k_mem_status,omitempty"`
+		Useful       *int   `json:"k_perf,omitempty"`
+		// Noise is the relative standard deviation of the throughput between servers with the same count.
+		Noise   float64         `json:"throughput_noise,omitempty"`
+		Repeats int             `json:"repeats,omitempty"`
+		Fewer   *documentChange `json:"fewer,omitempty"`
+		More    *documentChange `json:"more,omitempty"`
+		Doubts  []string        `json:"doubts,omitempty"`
+	}
+	// documentChange is how the throughput changes from k_perf to the next measured count, relative, with its
+	// 95 % interval.
+	documentChange struct {
+		Instances int     `json:"k"`
+		Change    float64 `json:"change"`
+		Low       float64 `json:"low"`
+		High      float64 `json:"high"`
 	}
 	// documentRecommendation is the configuration to serve.
 	documentRecommendation struct {
@@ -210,9 +222,20 @@ func answerOf(a footprint.Answer) documentAnswer {
 		out.Memory, out.MemoryStatus = &a.Memory, string(a.MemoryStatus)
 	}
 	if a.UsefulKnown {
-		out.Useful, out.Gain = &a.Useful, a.Gain
+		out.Useful = &a.Useful
+	}
+	if c := a.Choice; c.Instances > 0 {
+		out.Noise, out.Repeats = c.Noise, c.Repeats
+		out.Fewer, out.More = changeOf(c.Fewer), changeOf(c.More)
 	}
 	return out
+}
+
+func changeOf(c footprint.Change) *documentChange {
+	if c.Instances == 0 {
+		return nil
+	}
+	return &documentChange{c.Instances, c.Value, c.Low, c.High}
 }
 
 func pointOf(r *Result, i int) documentPoint {

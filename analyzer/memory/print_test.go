@@ -75,12 +75,14 @@ func full() *memory.Result {
 			Limits:  []footprint.Limit{limitOf(footprint.Host, 339, 340, 461, 580)},
 			Answer: footprint.Answer{
 				Instances: 1, Status: footprint.ThroughputLimited, Run: true, Memory: 30, MemoryLimits: true, MemoryStatus: footprint.Predicted,
-				Useful: 1, UsefulKnown: true, Gain: 0.012,
+				Useful: 1, UsefulKnown: true, Choice: footprint.Choice{
+					Instances: 1, Best: 1, Noise: 0.03, Repeats: 2, Error: 0.042, More: footprint.Change{Instances: 2, Value: -0.051, Low: -0.09, High: -0.012},
+				},
 			},
 		},
 		Host:        []memory.HostReading{{Instances: 1, Memory: meter.Memory{Anonymous: 300 * mib, Shared: 10 * mib, Files: 56 * mib}}},
 		Recommended: &memory.Recommendation{Instances: 1, MaxBatchSize: 8, DynamicBatching: true, Config: []byte("name: \"resnet50\"\n")},
-		Reason:      "one more than 1 raised the throughput by 1.2 %, less than 5 %", Warnings: []string{"something was changed"},
+		Reason:      "more instances lower the throughput: 2 gave 5.1 % less (95 % interval -9.0 to -1.2 %)", Warnings: []string{"something was changed"},
 	}
 	r.Footprint.Anchors[0].Batches = []footprint.BatchPoint{{Batch: 1, Peak: hostReading(305)}, {Batch: 8, Peak: hostReading(340)}}
 	r.Footprint.Anchors = append(r.Footprint.Anchors, anchorAt(1, 340))

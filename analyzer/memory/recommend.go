@@ -3,7 +3,6 @@ package memory
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
@@ -128,27 +127,4 @@ func (r *run) write(config *inferencepb.ModelConfig) ([]byte, error) {
 		config.Name = ""
 	}
 	return pbtxt.Apply(r.model.text, config)
-}
-
-// why explains the answer.
-func (r *run) why(a footprint.Answer) string {
-	count := strconv.Itoa(a.Instances)
-	switch a.Status {
-	case footprint.ThroughputLimited:
-		return fmt.Sprintf("one more than %s raised the throughput by %.1f %%, less than %.0f %%", count, 100*a.Gain, 100*r.Footprint.MinGain)
-	case footprint.Verified:
-		return "more do not fit in memory"
-	case footprint.Capped:
-		return "the largest number that is allowed"
-	}
-	if a.UsefulKnown && a.Useful == a.Instances {
-		if a.GainIsNoise {
-			return fmt.Sprintf("one more raised the throughput by %.1f %%, which may be noise", 100*a.Gain)
-		}
-		return fmt.Sprintf("one more raised the throughput by %.1f %%", 100*a.Gain)
-	}
-	if a.MemoryLimits && a.Memory == a.Instances {
-		return "more are not predicted to fit in memory"
-	}
-	return "the most that was measured; each of them raised the throughput"
 }

@@ -138,7 +138,7 @@ func (v *tested) stress(ctx context.Context, batch int) error {
 	}
 }
 
-// Work measures the throughput of all instances at the user's largest batch and, once for each
+// Work measures the throughput of all instances at the user's largest batch under a load that compares and, once for each
 // count, the user's settings. If the latency budget excludes the first, the best of the others
 // counts. It is an error if all of them fail.
 func (v *tested) Work(ctx context.Context) (best footprint.Work, err error) {
@@ -147,8 +147,10 @@ func (v *tested) Work(ctx context.Context) (best footprint.Work, err error) {
 	}
 	err = v.during(ctx, func(ctx context.Context) error {
 		batches := v.run.Space.BatchSizes()
-		full := Load{Batch: batches[len(batches)-1], Concurrency: 2 * v.instances}
+		full := Load{Batch: batches[len(batches)-1], Concurrency: v.inFlight()}
+		processors := v.busy()
 		m, failed := v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, full)
+		busy := processors()
 		if v.isAsked() {
 			if best, err = v.sweep(ctx); err != nil {
 				return err
@@ -159,9 +161,33 @@ func (v *tested) Work(ctx context.Context) (best footprint.Work, err error) {
 		if failed == nil && v.run.inBudget(m.P99) {
 			best = work(m) // also if a setting was quicker: all servers have this load, so it compares
 		}
+		best.Busy = busy
 		return nil
 	})
 	return best, err
+}
+
+// busy begins to measure how many processors the server keeps busy, and returns the function that ends it. The
+// result is 0 if the system does not say, and for models on GPUs.
+func (v *tested) busy() func() float64 {
+	pids, begin := v.pids(), time.Now()
+	before, err := v.run.Host.CPUTime(pids...)
+	return func() float64 {
+		after, failed := v.run.Host.CPUTime(pids...)
+		if err != nil || failed != nil || v.run.onGPU() {
+			return 0
+		}
+		return float64(after-before) / float64(max(1, time.Since(begin)))
+	}
+}
+
+// leastInFlight keeps clients and server busy at once with any number of instances.
+const leastInFlight = 8
+
+// inFlight returns how many requests compare servers: the same for all counts that the user asks for, since more
+// requests at once raise the throughput too.
+func (v *tested) inFlight() int {
+	return max(leastInFlight, 2*slices.Max(append(v.run.Space.Counts(), v.instances)))
 }
 
 // isAsked reports whether the user's settings are to be measured with this count, and have not been.
@@ -199,7 +225,7 @@ func (v *tested) sweep(ctx context.Context) (best footprint.Work, err error) {
 }
 
 func work(m Measurement) footprint.Work {
-	return footprint.Work{Throughput: m.Throughput, Spread: m.Spread, P99: m.P99}
+	return footprint.Work{Throughput: m.Throughput, Low: m.Low, High: m.High, P99: m.P99}
 }
 
 func (r *run) inBudget(p99 time.Duration) bool { return r.LatencyBudget == 0 || p99 <= r.LatencyBudget }

@@ -143,16 +143,34 @@ func (p *printer) capacity(l footprint.Limit) {
 	if l.Queued > 0 {
 		usable += fmt.Sprintf(", %s of it for requests that wait", sizeText(float64(l.Queued)))
 	}
+	a := p.r.Footprint.Answer
 	switch {
 	case l.Shortfall > 0:
 		p.line("  fits: not even the smallest server; %s are missing in %s", sizeText(float64(l.Shortfall)), usable)
 	case !l.Costs:
 		p.line("  usable: %s", usable)
-	case l.Law == nil && p.r.Footprint.Answer.MemoryStatus == footprint.Predicted:
+	case l.Law == nil && a.MemoryStatus == footprint.Predicted && !a.UsefulKnown:
 		p.line("  fits: at least the %s that ran, in %s", ui.Plural(l.Instances, "instance"), usable)
+	case a.UsefulKnown && l.Instances > a.Useful:
+		p.line("  memory is not what limits: %s of %s", p.taken(l, a.Useful), usable)
 	default:
 		p.line("  fits: %s in %s", ui.Plural(l.Instances, "instance"), usable)
 	}
+}
+
+// taken says what a number of instances was seen to take at a place.
+func (p *printer) taken(l footprint.Limit, instances int) string {
+	var most uint64
+	for _, a := range p.r.Footprint.Anchors {
+		if a.Failure == nil && !a.IsCurve() && a.Instances == instances {
+			most = max(most, a.Peak[l.Place])
+		}
+	}
+	verb := "take"
+	if instances == 1 {
+		verb = "takes"
+	}
+	return fmt.Sprintf("%s %s %s", ui.Plural(instances, "instance"), verb, sizeText(float64(most)))
 }
 
 // useful prints both limits.
@@ -162,7 +180,7 @@ func (p *printer) useful() {
 		return
 	}
 	memory := "memory is not what limits"
-	if a.MemoryLimits {
+	if a.MemoryLimits && (!a.UsefulKnown || a.Memory <= a.Useful) {
 		memory = fmt.Sprintf("memory holds %s (%s)", ui.Plural(a.Memory, "instance"), a.MemoryStatus)
 		if a.MemoryStatus == footprint.Predicted && !p.hasLaw() {
 			memory = fmt.Sprintf("memory holds at least %s", ui.Plural(a.Memory, "instance"))
@@ -170,7 +188,7 @@ func (p *printer) useful() {
 	}
 	switch {
 	case a.UsefulKnown:
-		p.line("limits: %s; %d of use: one more raised the throughput by %.1f %%%s", memory, a.Useful, 100*a.Gain, noisyText(a))
+		p.line("limits: %s; %d of use", memory, a.Useful)
 	case a.Useful > 0:
 		p.line("limits: %s; all %d that were measured are of use", memory, a.Useful)
 	default:
@@ -181,14 +199,6 @@ func (p *printer) useful() {
 // hasLaw reports whether enough servers were measured for a prediction, at each place that limits.
 func (p *printer) hasLaw() bool {
 	return !slices.ContainsFunc(p.r.Footprint.Limits, func(l footprint.Limit) bool { return l.Costs && l.Law == nil })
-}
-
-// noisyText says that a gain may be noise.
-func noisyText(a footprint.Answer) string {
-	if a.GainIsNoise {
-		return ", which may be noise"
-	}
-	return ""
 }
 
 func (p *printer) recommendation() {

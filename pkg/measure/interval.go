@@ -101,7 +101,7 @@ func meanError(batches []float64) Uncertainty {
 		}
 		r = min(max(r, 0), 0.9)
 		variance := deviation2(joint) / float64(n) * (1 + r) / (1 - r)
-		return Uncertainty{Half: student(n-1) * math.Sqrt(variance) / float64(joined), Batches: n}
+		return Uncertainty{Half: StudentQuantile(0.975, float64(n-1)) * math.Sqrt(variance) / float64(joined), Batches: n}
 	}
 	return unknown
 }
@@ -150,11 +150,11 @@ func correlation(values []float64) float64 {
 	return lag / all
 }
 
-// student returns the 97.5 % quantile of Student's t distribution with f degrees of freedom, f
-// at least 5, by the expansion of Cornish and Fisher.
-func student(f int) float64 {
-	const z = 1.959963984540054
-	n := float64(f)
+// StudentQuantile returns the value that Student's t with some degrees of freedom, at least 4, is below with
+// probability p, by the expansion of E. Cornish, R. Fisher, Moments and cumulants in the specification of
+// distributions, Revue de l'Institut International de Statistique 5, 1938.
+func StudentQuantile(p, freedom float64) float64 {
+	z, n := math.Sqrt2*math.Erfinv(2*p-1), freedom
 	z3, z5, z7 := z*z*z, z*z*z*z*z, z*z*z*z*z*z*z
 	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
 }

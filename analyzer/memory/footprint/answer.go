@@ -19,11 +19,7 @@ func (r *run) answer() {
 	if a.MemoryLimits {
 		r.bound(a, fits, fails)
 	}
-	useful, next := r.usefulBetween()
-	a.Useful, a.UsefulKnown = useful, next == useful+1
-	if a.UsefulKnown {
-		r.useful(a, useful, next)
-	}
+	r.chooseUseful(a)
 	r.doubts()
 	a.Doubts = r.Doubts
 	switch {
@@ -38,13 +34,17 @@ func (r *run) answer() {
 		return
 	case a.UsefulKnown && (!a.MemoryLimits || a.Useful <= a.Memory):
 		a.Instances, a.Status = a.Useful, ThroughputLimited
-	case a.MemoryLimits && (a.UsefulKnown || r.MinGain <= 0 || a.MemoryStatus == Verified || a.Memory <= useful):
+	case a.MemoryLimits && (a.UsefulKnown || r.MinGain <= 0 || a.MemoryStatus == Verified || a.Memory <= a.Useful):
 		a.Instances, a.Status = a.Memory, a.MemoryStatus
 	default: // the measured counts are all of use, and more may be
-		a.Instances, a.Status = min(useful, fits), Predicted
+		a.Instances, a.Status = min(a.Useful, fits), Predicted
 	}
 	if r.MaxInstances > 0 && a.Instances >= r.MaxInstances {
 		a.Instances, a.Status = r.MaxInstances, Capped
+	}
+	if k := a.Choice.Contested; k > 0 && a.Status == ThroughputLimited {
+		r.doubt("%d instances may be better than %d: the difference is not larger than what servers with the same count differ by", k, a.Useful)
+		a.Doubts = r.Doubts
 	}
 	a.Run = slices.ContainsFunc(r.result.Anchors, func(n Anchor) bool { return n.Instances == a.Instances && r.fits(n) })
 	if len(a.Doubts) > 0 {
@@ -52,17 +52,19 @@ func (r *run) answer() {
 	}
 }
 
-// useful takes over the last instance of use. What may be noise is a doubt.
-func (r *run) useful(a *Answer, last, next int) {
-	a.Useful, _ = r.fewest(last)
-	if a.Useful < last {
-		levels := r.levels()
-		next = levels[slices.Index(levels, a.Useful)+1]
+// chooseUseful takes over how many instances are of use.
+func (r *run) chooseUseful(a *Answer) {
+	a.Useful, a.UsefulKnown = r.useful()
+	if r.MinGain <= 0 {
+		return
 	}
-	var noise float64
-	if a.Gain, noise = r.gain(a.Useful, next); a.Gain >= r.MinGain {
-		a.GainIsNoise = true
-		r.doubt("the throughput of servers with the same count differed by up to %.0f %%, so more instances may be of use", 100*max(noise, r.repeatSpread()))
+	a.Choice = r.choose()
+	if a.Processors = r.processors(); a.Processors > 0 {
+		for _, s := range r.completed() {
+			if s.Instances == a.Useful {
+				a.Busy = max(a.Busy, s.Work.Busy)
+			}
+		}
 	}
 }
 

@@ -8,16 +8,23 @@ import (
 
 // Config describes what Run measures.
 type Config struct {
-	// Counts are measured with all batches, in rising order. More counts are added until there
-	// are three and a repeat.
+	// Counts are measured with all batches, in rising order. More are added while they are of use,
+	// or where memory decides.
 	Counts  []int
 	Batches []int // rising
 	// MaxInstances caps the answer; 0 is no cap.
 	MaxInstances int
 	// Headroom returns what to keep free of a number of bytes.
 	Headroom func(usable uint64) uint64
-	// MinGain is the share by which an instance must raise the throughput to be of use.
+	// MinGain is the share by which more instances must raise the throughput to be of use; 0: all are.
 	MinGain float64
+	// Processors are those that servers may use; 0: not known. More instances of a model that computes on
+	// them take proof.
+	Processors int
+	// Repeats bounds the servers that are started to tell a difference of throughput from noise.
+	Repeats int
+	// Quick measures no counts but Counts, and memory as far as they show it.
+	Quick bool
 	// Floor is the smallest cost of an instance that counts.
 	Floor uint64
 	// Verify runs the answer and one instance more. MaxRuns bounds the servers in all.
@@ -41,7 +48,7 @@ type Times struct {
 // DefaultConfig returns the default configuration.
 func DefaultConfig() Config {
 	return Config{
-		Counts: []int{1, 2, 4}, Batches: []int{1}, Headroom: DefaultHeadroom, MinGain: 0.05, Floor: 1 << 20,
+		Counts: []int{1, 2, 4}, Batches: []int{1}, Headroom: DefaultHeadroom, MinGain: 0.05, Repeats: 4, Floor: 1 << 20,
 		Verify: true, MaxRuns: 24,
 		Times: Times{Sample: 100 * time.Millisecond, Settle: 10 * time.Second, Idle: 2 * time.Second},
 	}
@@ -64,8 +71,8 @@ func (c Config) Validate() error {
 			}
 		}
 	}
-	if c.Headroom == nil || c.MinGain < 0 || c.Times.Sample <= 0 || c.Times.Settle <= 0 || c.Times.Idle < 0 {
-		errs = append(errs, errors.New("the headroom, the smallest gain or the times are not valid"))
+	if c.Headroom == nil || c.MinGain < 0 || c.Processors < 0 || c.Repeats < 0 || c.Times.Sample <= 0 || c.Times.Settle <= 0 || c.Times.Idle < 0 {
+		errs = append(errs, errors.New("the headroom, the smallest gain, the processors, the repeats or the times are not valid"))
 	}
 	return errors.Join(errs...)
 }

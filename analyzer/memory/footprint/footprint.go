@@ -79,9 +79,11 @@ const (
 // Work is what a server did under stress.
 type Work struct {
 	Throughput float64 // inferences per second
-	// Spread is the relative spread of the throughput from window to window.
-	Spread float64
-	P99    time.Duration
+	// Low and High are its 95 % interval within the measurement; zeros if that is not known.
+	Low, High float64
+	P99       time.Duration
+	// Busy is how many processors the server kept busy; 0: not known.
+	Busy float64
 }
 
 // Failure is why a server did not start or did not keep up.
@@ -164,13 +166,16 @@ type Answer struct {
 	Memory       int
 	MemoryLimits bool
 	MemoryStatus Status
-	// Useful is the last instance that raised the throughput by at least the smallest gain;
-	// UsefulKnown is false if the measured counts do not show the end.
+	// Useful is the smallest count whose throughput is not worse than the best; UsefulKnown is false
+	// if the measured counts do not show the end.
 	Useful      int
 	UsefulKnown bool
-	Gain        float64 // of one instance more than Useful
-	GainIsNoise bool    // servers with the same count differ by as much
-	Doubts      []string
+	Choice      Choice // how Useful was found
+	// Processors and Busy are those of the machine and those that the server kept busy with as many
+	// instances, if the model computes on them; otherwise zeros.
+	Processors int
+	Busy       float64
+	Doubts     []string
 }
 
 // Result is the footprint of a model. After an interrupt or a failure it has what was found.

@@ -16,6 +16,8 @@ type run struct {
 	room   map[Place]Room
 	result *Result
 	until  time.Time // when the budget ends
+	// largest is the largest count to propose, where a larger one may not run; 0 is no bound.
+	largest int
 }
 
 // Run measures a model. If the context ends or something fails, the result has what was found
@@ -44,7 +46,7 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 	if err := r.base(ctx); err != nil {
 		return fmt.Errorf("measure a server without models: %w", err)
 	}
-	for _, step := range []func(context.Context) error{r.curve, r.counts, r.repeat, r.lever, r.findUseful, r.verify, r.narrow} {
+	for _, step := range []func(context.Context) error{r.curve, r.counts, r.findUseful, r.findMemory} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -59,8 +61,9 @@ func (r *run) measureAll(ctx context.Context) (err error) {
 }
 
 // lowerRoom takes over what has become less. That of the host always varies a little: it is a doubt
-// only if it fell by more than 2 %.
+// only if it fell by more than 2 %, and only where the instances of use may not fit any more.
 func (r *run) lowerRoom(now map[Place]Room) {
+	var taken []Place
 	for place, room := range now {
 		before, known := r.room[place]
 		if !known || room.bound() >= before.bound() {
@@ -71,11 +74,18 @@ func (r *run) lowerRoom(now map[Place]Room) {
 			tolerance = max(tolerance, before.bound()/50)
 		}
 		if before.bound()-room.bound() > tolerance {
-			r.doubt("others took memory of %s meanwhile", place)
+			taken = append(taken, place)
 		} else if room.Shared {
 			continue
 		}
 		r.room[place] = room
+	}
+	r.limits()
+	if count, known := r.useful(); known && r.mayFit(count) {
+		return
+	}
+	for _, place := range taken {
+		r.doubt("others took memory of %s meanwhile", place)
 	}
 }
 
@@ -200,6 +210,20 @@ func (r *run) counts(ctx context.Context) error {
 	return nil
 }
 
+// findMemory measures what tells how many instances memory holds, if that may be the limit: the noise of
+// thousands of instances matters to no model that needs two.
+func (r *run) findMemory(ctx context.Context) error {
+	if !r.memoryMatters() {
+		return nil
+	}
+	for _, step := range []func(context.Context) error{r.repeat, r.lever, r.verify, r.narrow} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // repeat adds servers until there are three counts, and the least and the largest of them twice:
 // a law with fewer points always fits.
 func (r *run) repeat(ctx context.Context) error {
@@ -214,13 +238,16 @@ func (r *run) repeat(ctx context.Context) error {
 		if r.MaxInstances > 0 && k > max(4, r.MaxInstances) || !r.mayRun(k) || r.failedAt(k) {
 			return nil
 		}
-		a, err := r.add(ctx, k, "three counts make a law", r.last())
+		a, err := r.add(ctx, k, "to learn what an instance takes", r.last())
 		if err != nil || a.Failure != nil {
 			return stopped(err)
 		}
 		levels = r.levels()
 	}
 	for _, k := range []int{levels[0], levels[len(levels)-1]} {
+		if r.servers(k) > 1 {
+			continue
+		}
 		if a, err := r.add(ctx, k, "repeated for the noise", r.last()); err != nil || a.Failure != nil {
 			return stopped(err)
 		}
@@ -278,7 +305,7 @@ func (r *run) narrow(ctx context.Context) error {
 		if fits, fails := r.edge(); fails == fits+1 {
 			return nil // it was run
 		}
-		if useful, next := r.usefulBetween(); r.MinGain > 0 && next == useful+1 && useful < memory {
+		if useful, known := r.useful(); known && useful < memory {
 			return nil
 		}
 		a, err := r.add(ctx, levels[len(levels)-1], "repeated for the noise", r.last())
@@ -299,6 +326,16 @@ func stopped(err error) error {
 // completed returns the anchors that are points of the law.
 func (r *run) completed() []Anchor {
 	return slices.DeleteFunc(slices.Clone(r.result.Anchors), func(a Anchor) bool { return a.Failure != nil || a.IsCurve() })
+}
+
+// servers returns how many servers with a count have been measured.
+func (r *run) servers(instances int) (n int) {
+	for _, a := range r.completed() {
+		if a.Instances == instances {
+			n++
+		}
+	}
+	return n
 }
 
 // levels returns the distinct counts of the completed anchors in rising order.

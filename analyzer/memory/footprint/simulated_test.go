@@ -111,7 +111,7 @@ func (v *simulatedServer) Work(context.Context) (footprint.Work, error) {
 		busy = min(busy, v.s.scale)
 	}
 	noise := 1 + 0.01*v.s.random.NormFloat64()
-	return footprint.Work{Throughput: 100 * float64(busy) * noise, Spread: 0.02}, v.run(batch, time.Second)
+	return footprint.Work{Throughput: 100 * float64(busy) * noise}, v.run(batch, time.Second)
 }
 
 func (v *simulatedServer) Close() error {

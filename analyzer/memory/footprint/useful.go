@@ -6,124 +6,90 @@ import (
 	"slices"
 )
 
-// findUseful measures more counts until one more instance is of no use: first twice as many each
-// time, then between the last useful and the first useless count.
+// findUseful measures servers until Choose asks for no more of them.
 func (r *run) findUseful(ctx context.Context) error {
 	if r.MinGain <= 0 {
 		return nil // every instance is of use
 	}
-	// Even with perfect scaling, instances beyond this count gain less.
-	largest := int(math.Ceil(1/r.MinGain)) + 1
 	for {
-		useful, next := r.usefulBetween()
-		k := 0
+		k := r.choose().Next
 		switch {
-		case useful == 0:
+		case k == 0:
 			return nil
-		case next == 0:
-			k = min(2*useful, largest)
-			if r.MaxInstances > 0 {
-				k = min(k, r.MaxInstances)
+		case slices.ContainsFunc(r.completed(), func(a Anchor) bool { return a.Instances == k && r.fits(a) }): // it may run again
+		case r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k):
+			if levels := r.levels(); k > levels[len(levels)-1] {
+				r.largest = levels[len(levels)-1]
+				continue
 			}
-		case next > useful+1:
-			k = useful + (next-useful)/2
-		default:
-			enough, below := r.fewest(useful)
-			if k = below + (enough-below)/2; k == below {
-				return nil
-			}
-		}
-		if slices.Contains(r.levels(), k) || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k) {
 			return nil
 		}
-		a, err := r.add(ctx, k, "is one more instance of use?", r.last())
+		a, err := r.add(ctx, k, r.choose().Why, r.last())
 		if err != nil || a.Failure != nil {
 			return stopped(err)
 		}
 	}
 }
 
-// usefulBetween returns the largest measured count up to which each instance was of use, and the
-// next measured one, up to which an instance was of no use; 0 if there is none.
-func (r *run) usefulBetween() (useful, next int) {
+// choose decides about the servers so far that memory holds.
+func (r *run) choose() Choice {
+	var all []Throughput
+	for _, a := range r.completed() {
+		if !r.fits(a) {
+			continue
+		}
+		t := Throughput{Instances: a.Instances, Value: a.Work.Throughput}
+		if a.Work.Throughput > 0 {
+			t.Error = (a.Work.High - a.Work.Low) / (2 * 1.96) / a.Work.Throughput
+		}
+		all = append(all, t)
+	}
+	rule := Rule{MinGain: r.MinGain, Processors: r.processors(), Most: math.MaxInt, Repeats: r.Repeats}
+	for _, bound := range []int{r.MaxInstances, r.largest} {
+		if bound > 0 {
+			rule.Most = min(rule.Most, bound)
+		}
+	}
+	return Choose(all, rule)
+}
+
+// busyShare is the share of the processors that a server takes if its model computes on them. The load, and whatever
+// else runs on the machine, takes the rest.
+const busyShare = 1.0 / 3
+
+// processors returns those of the machine if the instances keep them busy, and 0 otherwise. The server with the
+// most instances that have a processor each shows it.
+func (r *run) processors() int {
+	count, busy := 0, 0.0
+	for _, a := range r.completed() {
+		if a.Instances <= r.Processors && a.Instances >= count {
+			count, busy = a.Instances, max(a.Work.Busy, busy)
+		}
+	}
+	if busy < busyShare*float64(r.Processors) {
+		return 0
+	}
+	return r.Processors
+}
+
+// useful returns how many instances are of use; known is false if the measured counts do not show the end.
+func (r *run) useful() (count int, known bool) {
 	levels := r.levels()
 	if r.MinGain <= 0 && len(levels) > 0 {
-		return levels[len(levels)-1], 0 // every instance is of use
+		return levels[len(levels)-1], false
 	}
-	for i, k := range levels {
-		useful = k
-		if i+1 == len(levels) {
-			return useful, 0
-		}
-		if gain, noise := r.gain(k, levels[i+1]); gain < r.MinGain || gain <= noise {
-			return useful, levels[i+1]
-		}
+	c := r.choose()
+	if c.Instances == 0 && len(levels) > 0 {
+		return levels[0], true // nothing is within the user's limits, and more instances change nothing about it
 	}
-	return useful, 0
+	return c.Instances, c.More.Instances > 0 || c.Instances > 0 && float64(c.Instances)*r.MinGain > 1
 }
 
-// fewest returns the smallest measured count from which on all further instances up to useful
-// together raised the throughput by less than the smallest gain, and the next smaller measured count.
-// Between counts that are far apart some instances may have been of use and others not.
-func (r *run) fewest(useful int) (enough, below int) {
-	top, _ := r.throughput(useful)
-	for _, k := range r.levels() {
-		if t, _ := r.throughput(k); t*(1+r.MinGain) >= top || k == useful {
-			return k, below
-		}
-		below = k
+// memoryMatters reports whether memory may hold fewer instances than are of use.
+func (r *run) memoryMatters() bool {
+	if r.Quick {
+		return false
 	}
-	return useful, below
-}
-
-// gain returns by which share each instance from one count to another raised the throughput, and
-// how much of it may be noise.
-func (r *run) gain(from, to int) (gain, noise float64) {
-	a, spreadA := r.throughput(from)
-	b, spreadB := r.throughput(to)
-	switch {
-	case b <= 0: // nothing was measured, or nothing within the user's limits
-		return 0, 0
-	case a <= 0:
-		return 1, 0
-	}
-	steps := float64(to - from)
-	return math.Pow(b/a, 1/steps) - 1, max(math.Hypot(spreadA, spreadB), r.repeatSpread()) / steps
-}
-
-// repeatSpread returns the largest relative difference of two servers with the same count.
-func (r *run) repeatSpread() float64 {
-	worst := 0.0
-	for _, k := range r.levels() {
-		if all := r.throughputs(k); len(all) > 1 {
-			worst = max(worst, all[len(all)-1]/all[0]-1)
-		}
-	}
-	return worst
-}
-
-// throughput returns the median of the servers with a count, and its relative spread.
-func (r *run) throughput(instances int) (value, spread float64) {
-	all := r.throughputs(instances)
-	if len(all) == 0 {
-		return 0, 0
-	}
-	for _, a := range r.completed() {
-		if a.Instances == instances {
-			spread = max(spread, a.Work.Spread)
-		}
-	}
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2, spread
-}
-
-// throughputs returns those of the servers with a count in rising order.
-func (r *run) throughputs(instances int) []float64 {
-	var all []float64
-	for _, a := range r.completed() {
-		if a.Instances == instances && a.Work.Throughput > 0 {
-			all = append(all, a.Work.Throughput)
-		}
-	}
-	slices.Sort(all)
-	return all
+	count, known := r.useful()
+	return !known || !r.mayFit(count)
 }

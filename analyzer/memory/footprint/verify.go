@@ -11,7 +11,7 @@ func (r *run) verify(ctx context.Context) error {
 	if !r.Verify || !limited {
 		return nil
 	}
-	if useful, next := r.usefulBetween(); r.MinGain > 0 && next == useful+1 && useful < memory {
+	if useful, known := r.useful(); known && useful < memory {
 		return nil // already run, and more instances are of no use
 	}
 	return stopped(r.climb(ctx, memory))

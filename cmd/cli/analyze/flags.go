@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func (a *arguments) bind(f *flags.Set) {
 	f.StringVar(&a.headroom, "memory-headroom", "", "memory to keep free, in percent or as a size: 10, 10%, 1GiB (default: 5 %, at least 256 MiB)")
 	f.StringSliceVar(&a.devices, "device", nil, "UUID or number of a GPU, or UUID of a MIG instance, that counts; may be repeated (default: all that CUDA shows)")
 	f.IntVar(&a.maxInstances, "max-instances", 0, "largest instance count to recommend; 0 is no limit")
-	f.Float64Var(&a.gain, "min-gain", 5, "percent by which an instance must raise the throughput to be of use")
+	f.Float64Var(&a.gain, "min-gain", 5, "percent by which more instances must raise the throughput to be of use; 0: as many as memory holds")
 	f.Float64Var(&a.tolerance, "tolerance", 5, "percent of the best throughput to give up for a smaller batch")
 	f.BoolVar(&a.noVerify, "no-verify", false, "do not run the number of instances that memory is predicted to hold")
 	f.Var(flags.Duration(&a.budget, 0, time.Second), "budget", "time after which no further server is started, in seconds or with a unit: 10m; 0 is no limit")
@@ -140,7 +141,7 @@ func (a *arguments) options() (*options, error) {
 	o.LatencyBudget, o.Tolerance, o.Devices, o.Shapes = a.latency, a.tolerance/100, a.devices, a.shapes
 	f := &o.Footprint
 	o.StressTime, f.Times.Idle = a.stress, min(f.Times.Idle, a.stress)
-	f.MaxInstances, f.MinGain, f.Verify, f.Budget = a.maxInstances, a.gain/100, !a.noVerify, a.budget
+	f.MaxInstances, f.MinGain, f.Verify, f.Budget, f.Processors = a.maxInstances, a.gain/100, !a.noVerify, a.budget, runtime.GOMAXPROCS(0)
 	var err error
 	if f.Headroom, err = flags.Headroom(a.headroom); err != nil {
 		errs = append(errs, fmt.Errorf("--memory-headroom: %w", err))

@@ -31,13 +31,21 @@ func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, l
 			if err != nil {
 				return memory.Measurement{}, loadFailure(err)
 			}
-			return memory.Measurement{
-				Requests: m.Requests, Throughput: m.Throughput, Stable: m.Stable, Spread: m.Spread.Throughput,
-				Avg: m.AvgLatency, P50: m.Latency(50), P90: m.Latency(90), P95: m.Latency(95), P99: m.Latency(99),
-			}, nil
+			return measurement(m), nil
 		}
 		c.Interval = min(4*c.Interval, longest)
 	}
+}
+
+func measurement(l perf.Level) memory.Measurement {
+	m := memory.Measurement{
+		Requests: l.Requests, Throughput: l.Throughput, Stable: l.Stable,
+		Avg: l.AvgLatency, P50: l.Latency(50), P90: l.Latency(90), P95: l.Latency(95), P99: l.Latency(99),
+	}
+	if i := l.ThroughputInterval; i.Known() {
+		m.Low, m.High = i.Low, i.High
+	}
+	return m
 }
 
 // Exercise runs one level of perf that ends after a number of requests.

@@ -34,12 +34,12 @@ func (p *progress) render(width, rows int) string {
 func describeLimit(l footprint.Limit) string {
 	text := string(l.Place) + "  "
 	if l.Law == nil {
-		return text + "an instance's share is known after three counts"
+		return text + "what an instance takes is known after three counts and a repeat"
 	}
 	each := l.Law.PerInstance
 	text += fmt.Sprintf("an instance takes %.1f MiB (%.1f to %.1f)", mib(each.Value), mib(each.Low), mib(each.High))
 	if !l.Costs {
 		return text + ", not more than the noise"
 	}
-	return text + fmt.Sprintf(", %.0f MiB hold %d", mib(l.Bytes()), l.Instances)
+	return text + fmt.Sprintf(" of %.0f MiB", mib(l.Bytes()))
 }

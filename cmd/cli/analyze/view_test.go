@@ -49,9 +49,9 @@ func TestView(t *testing.T) {
 	}
 	p.observe(memory.Step{Event: footprint.Event{Instances: 4, Done: &footprint.Anchor{Peak: footprint.Reading{footprint.Host: 900 << 20}}, Result: result}})
 	shows("bert  1 server, ", "instance count 4: peak 900.0 MiB (host); 200.0 MiB for each instance",
-		"host  an instance takes 200.0 MiB (190.0 to 210.0), 4096 MiB hold 17",
+		"host  an instance takes 200.0 MiB (190.0 to 210.0) of 4096 MiB",
 		"GPU-1  an instance takes 0.0 MiB (0.0 to 0.0), not more than the noise",
-		"GPU-2  an instance's share is known after three counts")
+		"GPU-2  what an instance takes is known after three counts and a repeat")
 	load := memory.Load{Batch: 1, Concurrency: 4}
 	p.observe(memory.Measured{Point: memory.Point{Instances: 4, Load: load, Err: errors.New("refused")}})
 	p.observe(memory.Measured{Point: memory.Point{Instances: 4, Load: load, Measurement: memory.Measurement{Throughput: 12.5, P99: 3 * time.Millisecond}}})

@@ -1,0 +1,269 @@
+// The choice of an instance count is a pure decision about the throughput of servers: which of the measured counts
+// to recommend, how sure that is, and which server would tell more.
+
+package footprint
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"triton/pkg/measure"
+)
+
+// Throughput is what one server did with a number of instances.
+type Throughput struct {
+	Instances int
+	Value     float64 // inferences per second; 0: nothing within the user's limits
+	Error     float64 // relative standard error within the measurement; 0: not known
+}
+
+// Rule says when more instances are of use, and what may be measured to find out.
+type Rule struct {
+	// MinGain is the share by which more instances must raise the throughput to be of use.
+	MinGain float64
+	// Processors are those of the machine if the model keeps them busy; 0: it waits, or that is not
+	// known. More instances than processors take proof.
+	Processors int
+	// Most bounds the counts to propose, Repeats the servers with a count that was measured before.
+	Most, Repeats int
+}
+
+// Choice is what Choose found.
+type Choice struct {
+	// Instances is the smallest measured count whose throughput is not worse than the best beyond
+	// noise; 0 if there is none. Best is the count with the highest throughput.
+	Instances, Best int
+	// Noise is the relative standard deviation of servers with the same count; it is assumed if
+	// Repeats, the servers with a count that was measured before, is 0.
+	Noise   float64
+	Repeats int
+	// Error is half the width of the 95 % interval of the throughput of Instances, relative.
+	Error float64
+	// Fewer and More compare with the next smaller and the next larger measured count.
+	Fewer, More Change
+	// Capped is set if more instances than processors seemed better, without proof.
+	Capped bool
+	// Contested is the count that may be better than Instances, but is not beyond noise; 0 if none is.
+	Contested int
+	// Next is the count of a server that would tell more, and Why it would; 0 if none would.
+	Next int
+	Why  string
+}
+
+// Change is how the throughput changes from the chosen count to another one, relative, with its 95 % interval.
+type Change struct {
+	Instances        int // 0: no such count was measured
+	Value, Low, High float64
+}
+
+const (
+	// usualNoise is the deviation between servers before any was repeated, and weighs as much as
+	// usualFreedom repeats: the deviation of two servers alone may be anything. (The moderated
+	// variance of G. Smyth, Linear models and empirical Bayes methods for assessing differential
+	// expression, Statistical Applications in Genetics and Molecular Biology 3, 2004.)
+	usualNoise   = 0.04
+	usualFreedom = 4
+	// mistake is how likely a count may be called worse than the best although it is not, over all
+	// counts together; proof is that for more instances than processors.
+	mistake, proof = 0.05, 0.005
+	// clear is how many times the difference that can be told from noise needs no second server, and
+	// likely is how many times it a difference must be to be found with one server.
+	clear, likely = 2, 1.8
+)
+
+// level is a measured count.
+type level struct {
+	count, servers int
+	mean           float64 // of the logarithms of the throughputs; -Inf if one was 0
+}
+
+// evidence is what servers have shown.
+type evidence struct {
+	Rule
+	levels         []level // in the order of their counts
+	noise, freedom float64
+	repeats        int
+}
+
+// Choose returns the smallest count whose throughput is not worse than the best: one is worse if the best is
+// higher by MinGain, and by more than the noise between servers of the same count. Each count is compared with
+// the best as in C. Dunnett, A multiple comparison procedure for comparing several treatments with a control,
+// JASA 50, 1955, with Bonferroni's bound instead of Dunnett's table.
+func Choose(all []Throughput, rule Rule) Choice {
+	e := newEvidence(all, rule)
+	if len(e.levels) == 0 {
+		return Choice{}
+	}
+	chosen, best := e.choose(e.levels)
+	capped := false
+	if few := e.withinProcessors(); len(few) > 0 && chosen.count > few[len(few)-1].count {
+		fewer, bestOfFew := e.choose(few)
+		if !e.proven(chosen, bestOfFew) {
+			capped = best.mean > bestOfFew.mean
+			chosen, best = fewer, bestOfFew
+		}
+	}
+	if math.IsInf(best.mean, -1) {
+		return Choice{}
+	}
+	c := Choice{Instances: chosen.count, Best: best.count, Noise: e.noise, Repeats: e.repeats, Capped: capped}
+	c.Error = measure.StudentQuantile(0.975, e.freedom) * e.noise / math.Sqrt(float64(chosen.servers))
+	i := slices.Index(e.levels, chosen)
+	if i > 0 {
+		c.Fewer = e.change(chosen, e.levels[i-1])
+	}
+	if i+1 < len(e.levels) {
+		c.More = e.change(chosen, e.levels[i+1])
+	}
+	if e.gain(best, chosen) >= e.MinGain {
+		c.Contested = best.count
+	}
+	c.Next, c.Why = e.next(i, chosen, best)
+	return c
+}
+
+func newEvidence(all []Throughput, rule Rule) *evidence {
+	e := &evidence{Rule: rule}
+	logs := map[int][]float64{}
+	within, known := 0.0, 0
+	for _, t := range all {
+		logs[t.Instances] = append(logs[t.Instances], math.Log(t.Value))
+		if t.Error > 0 {
+			within, known = within+t.Error*t.Error, known+1
+		}
+	}
+	squares := usualFreedom * usualNoise * usualNoise
+	e.freedom = usualFreedom
+	for count, values := range logs {
+		l := level{count: count, servers: len(values)}
+		for _, v := range values {
+			l.mean += v / float64(len(values))
+		}
+		e.levels = append(e.levels, l)
+		e.repeats += len(values) - 1
+		if math.IsInf(l.mean, -1) {
+			continue
+		}
+		for _, v := range values {
+			squares += (v - l.mean) * (v - l.mean)
+		}
+		e.freedom += float64(len(values) - 1)
+	}
+	slices.SortFunc(e.levels, func(a, b level) int { return a.count - b.count })
+	e.noise = math.Sqrt(squares / e.freedom)
+	if known > 0 { // servers differ by at least what one measurement leaves open
+		e.noise = max(e.noise, math.Sqrt(within/float64(known)))
+	}
+	return e
+}
+
+// choose returns the smallest of some counts that is not worse than the best of them, and the best.
+func (e *evidence) choose(levels []level) (chosen, best level) {
+	best = slices.MaxFunc(levels, func(a, b level) int { return cmp.Compare(a.mean, b.mean) })
+	for _, l := range levels {
+		if !e.worse(l, best) {
+			return l, best
+		}
+	}
+	return best, best
+}
+
+// withinProcessors returns the counts that need no proof, all if the processors do not bound them.
+func (e *evidence) withinProcessors() []level {
+	if e.Processors == 0 {
+		return e.levels
+	}
+	return slices.DeleteFunc(slices.Clone(e.levels), func(l level) bool { return l.count > e.Processors })
+}
+
+func (e *evidence) gain(to, from level) float64 { return math.Expm1(to.mean - from.mean) }
+
+// worse reports whether a count is worse than the best beyond noise.
+func (e *evidence) worse(l, best level) bool {
+	return e.gain(best, l) >= e.MinGain && best.mean-l.mean > e.noticeable(mistake, l.servers, best.servers)
+}
+
+// proven reports whether a count beyond the processors is better than the best of those within them.
+func (e *evidence) proven(l, within level) bool {
+	return l.servers > 1 && within.servers > 1 && e.gain(l, within) >= 2*e.MinGain &&
+		l.mean-within.mean > e.noticeable(proof, l.servers, within.servers)
+}
+
+// noticeable returns the difference, of logarithms, that two counts with so many servers hardly have by chance.
+func (e *evidence) noticeable(chance float64, a, b int) float64 {
+	chance /= float64(max(1, len(e.levels)-1))
+	return measure.StudentQuantile(1-chance, e.freedom) * e.noise * math.Sqrt(1/float64(a)+1/float64(b))
+}
+
+func (e *evidence) change(from, to level) Change {
+	half := measure.StudentQuantile(0.975, e.freedom) * e.noise * math.Sqrt(1/float64(from.servers)+1/float64(to.servers))
+	d := to.mean - from.mean
+	return Change{to.count, math.Expm1(d), math.Expm1(d - half), math.Expm1(d + half)}
+}
+
+// next returns the count of the server that would tell most.
+func (e *evidence) next(i int, chosen, best level) (count int, why string) {
+	if l, ok := e.contested(chosen, best); ok && e.repeats < e.Repeats {
+		return l.count, "repeated to tell a difference from noise"
+	}
+	if i == 0 && chosen.count > 1 {
+		return 1, "are fewer instances enough?"
+	}
+	if k := e.larger(chosen.count); i == len(e.levels)-1 && k > chosen.count {
+		return k, "are more instances of use?"
+	}
+	if e.repeats == 0 && e.Repeats > 0 && len(e.levels) > 1 {
+		return chosen.count, "repeated for the noise between servers"
+	}
+	if i > 0 {
+		k := (e.levels[i-1].count + chosen.count) / 2
+		switch {
+		case k == e.levels[i-1].count:
+		case e.canTell(k, chosen, chosen.servers):
+			return k, "are fewer instances enough?"
+		case chosen.servers == 1 && e.repeats < e.Repeats && e.canTell(k, chosen, 2):
+			return chosen.count, "repeated to tell fewer instances from it"
+		}
+	}
+	return 0, ""
+}
+
+// contested returns a count to measure again because what was seen of it is between noise and clear.
+func (e *evidence) contested(chosen, best level) (again level, ok bool) {
+	rival := best
+	for _, l := range e.levels {
+		open := l.count <= chosen.count && e.gain(best, l) >= e.MinGain &&
+			best.mean-l.mean < clear*e.noticeable(mistake, l.servers, best.servers)
+		if l.count > e.Processors && e.Processors >= chosen.count { // it would take proof
+			open = e.gain(l, best) >= 2*e.MinGain
+		}
+		if !open || l.count == rival.count {
+			continue
+		}
+		if again = rival; l.servers < rival.servers || l.servers == rival.servers && l.count < rival.count {
+			again = l
+		}
+		return again, true
+	}
+	return level{}, false
+}
+
+// larger returns the count to try after the largest one. Even with perfect scaling, instances beyond 1/MinGain gain less.
+func (e *evidence) larger(count int) int {
+	k := 2 * count
+	if count < e.Processors {
+		k = min(k, e.Processors)
+	}
+	if e.MinGain > 0 {
+		k = min(k, int(math.Ceil(1/e.MinGain))+1)
+	}
+	return min(k, e.Most)
+}
+
+// canTell reports whether a smaller count could be told from the chosen one, of which so many servers were measured,
+// if throughput grew with the count.
+func (e *evidence) canTell(count int, chosen level, servers int) bool {
+	loss := math.Log(float64(chosen.count) / float64(count))
+	return math.Expm1(loss) >= e.MinGain && loss > likely*e.noticeable(mistake, 1, servers)
+}
