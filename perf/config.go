@@ -116,6 +116,9 @@ type Config struct {
 	Range    Range // concurrencies or rates; in mode Periodic requests in flight; in mode Sessions one number
 	Period   int   // in mode Periodic, the responses after which the next group starts
 	Search   Search
+	// Repeats is how often the whole sweep is measured, one after the other, so that the repeats of a level
+	// are spread over the whole time of the run. 0 means 1.
+	Repeats int
 	// Async lets throughput alone decide stability: of the windows after the last one, of StopWhen all
 	// along. The report names the calls asynchronous.
 	Async bool

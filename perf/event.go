@@ -16,6 +16,8 @@ type (
 		// it.
 		Progress func() Progress
 	}
+	// RepeatStarted is sent before each repeat of the sweep, when there are several.
+	RepeatStarted struct{ Repeat int } // from 1
 	// BatchStarted is sent before the levels of each batch size, when there are
 	// several.
 	BatchStarted struct{ Batch int }
@@ -45,6 +47,7 @@ type (
 
 func (DataRead) event()      {}
 func (Started) event()       {}
+func (RepeatStarted) event() {}
 func (BatchStarted) event()  {}
 func (LevelStarted) event()  {}
 func (WindowDone) event()    {}

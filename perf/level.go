@@ -15,7 +15,7 @@ import (
 // closeWindow, collectWindow. With StopWhen it is measureLevel, measureUntilNarrow, addGoalWindow,
 // collectWindow; with RequestCount measureCount, closeWindow, collectWindow.
 func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load) (*Level, error) {
-	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at}
+	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at, Repeat: r.repeat}
 	r.progress.start(gen, l, r.settings)
 	r.setLight(at.light(r.size))
 	err := r.warmUp(ctx, gen, l)

@@ -2,10 +2,11 @@ package perf
 
 import "time"
 
-// Setting is what a level measures: a batch size under a load.
+// Setting is what a level measures: a batch size under a load, the first time or again.
 type Setting struct {
-	Batch int
-	Load  Load
+	Batch  int
+	Load   Load
+	Repeat int // as in Level
 }
 
 // longestPlan bounds the levels of a plan.
@@ -22,13 +23,19 @@ func (c *Config) Plan() []Setting {
 	case c.Search == Binary:
 		return nil
 	}
-	if len(values)*len(c.Batches) > longestPlan {
+	first, last := 0, 0
+	if c.Repeats > 1 {
+		first, last = 1, c.Repeats
+	}
+	if each := len(values) * len(c.Batches); each > longestPlan || each*(last-first+1) > longestPlan {
 		return nil
 	}
 	var plan []Setting
-	for _, batch := range c.Batches {
-		for _, v := range values {
-			plan = append(plan, Setting{batch, Load{c.Mode, v}})
+	for repeat := first; repeat <= last; repeat++ {
+		for _, batch := range c.Batches {
+			for _, v := range values {
+				plan = append(plan, Setting{batch, Load{c.Mode, v}, repeat})
+			}
 		}
 	}
 	return plan

@@ -17,7 +17,7 @@ func TestPlan(t *testing.T) {
 	}
 	at := func(mode Mode, batch int, values ...float64) (all []Setting) {
 		for _, v := range values {
-			all = append(all, Setting{batch, Load{mode, v}})
+			all = append(all, Setting{Batch: batch, Load: Load{mode, v}})
 		}
 		return all
 	}
@@ -26,6 +26,18 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, append(at(Concurrency, 2, 8, 1), at(Concurrency, 4, 8, 1)...), plan(func(c *Config) {
 		c.Batches, c.Range = []int{2, 4}, Range{List: []float64{8, 1}}
 	}))
+	var repeated []Setting
+	for repeat := 1; repeat <= 2; repeat++ {
+		for _, batch := range []int{2, 4} {
+			for _, v := range []float64{1, 8} {
+				repeated = append(repeated, Setting{batch, Load{Concurrency, v}, repeat})
+			}
+		}
+	}
+	require.Equal(t, repeated, plan(func(c *Config) {
+		c.Batches, c.Range, c.Repeats = []int{2, 4}, Range{List: []float64{1, 8}}, 2
+	}), "the levels of a repeat, then those of the next one")
+	require.Nil(t, plan(func(c *Config) { c.Range.End, c.Repeats = 6000, 2 }))
 	require.Len(t, plan(func(c *Config) { c.Mode = Intervals }), 1)
 	require.Nil(t, plan(func(c *Config) { c.Range.End = 0 }), "the latency limit ends the sweep")
 	require.Nil(t, plan(func(c *Config) { c.Search, c.Range.End = Binary, 64 }))

@@ -13,6 +13,7 @@ import (
 type Progress struct {
 	Batch              int
 	Load               Load
+	Repeat             int           // as in Level
 	Trial              int           // the window, from 1; 0 before the first level
 	InWindow           time.Duration // since it began
 	Window             time.Duration // its planned length; 0 when by count
@@ -83,7 +84,7 @@ func (s *progress) start(gen load.Generator, l *Level, c Settings) {
 	}
 	s.mu.generator = gen
 	s.mu.p = Progress{
-		Batch: l.Batch, Load: l.Load, Level: l.Number, Levels: c.Levels(),
+		Batch: l.Batch, Load: l.Load, Repeat: l.Repeat, Level: l.Number, Levels: c.Levels(),
 		WarmingUp: true, Total: uint64(c.RequestCount),
 	}
 	s.mu.limit = 0

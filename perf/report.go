@@ -71,6 +71,7 @@ type Level struct {
 	Number int // in the order measured, from 1
 	Batch  int
 	Load   Load
+	Repeat int // of Config.Repeats, from 1; 0: the level is measured once
 	// Stable says that enough was measured: the windows agree, the goals are met, the level is surely too
 	// slow for Config.LatencyLimit or Config.StopBelow, or all of Config.RequestCount were answered.
 	Stable     bool

@@ -41,6 +41,7 @@ type run struct {
 	sessions *sessions // of mode Sessions
 	light    bool      // what Deps.OneThread was told last
 	size     int       // bytes of the largest request
+	repeat   int       // of the sweep, from 1; 0: there is only one
 }
 
 // Run measures a model. With an error it may return a report of the levels that
@@ -80,7 +81,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Report, error) {
 	r.report.Settings = r.settings
 	r.observe(Started{Settings: r.settings, Progress: r.progress.snapshot})
 	r.watcher = watch(d)
-	err = r.sweep(ctx)
+	err = r.sweeps(ctx)
 	r.watcher.close()
 	r.setLight(false)
 	restore()
@@ -225,6 +226,20 @@ func (r *run) checkModel() error {
 		return errors.New("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
 	case float64(s.Sequences.IDCount) < s.Range.Highest():
 		return errors.New("sequence id range specified is smaller than the maximum possible concurrency, sequence id collision may occur.")
+	}
+	return nil
+}
+
+// sweeps measures the sweep as often as Config.Repeats says.
+func (r *run) sweeps(ctx context.Context) error {
+	if r.settings.Repeats <= 1 {
+		return r.sweep(ctx)
+	}
+	for r.repeat = 1; r.repeat <= r.settings.Repeats; r.repeat++ {
+		r.observe(RepeatStarted{Repeat: r.repeat})
+		if err := r.sweep(ctx); err != nil || r.report.Interrupted {
+			return err
+		}
 	}
 	return nil
 }

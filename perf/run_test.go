@@ -118,6 +118,9 @@ func scenarios() []scenario {
 		}},
 		{name: "sweep", setup: func(f *fake, c *perf.Config) { c.Batches = []int{1, 2, 3, 8}; c.Range.End = 2 }},
 		{name: "nostatistics", csv: true, setup: func(f *fake, c *perf.Config) { f.extensions = nil }},
+		{name: "repeat", setup: func(f *fake, c *perf.Config) {
+			c.Range.List, c.Repeats = []float64{1, 8}, 2
+		}},
 		{name: "slow", verbose: true, setup: func(f *fake, c *perf.Config) {
 			f.latency = func(uint64) time.Duration { return 770 * time.Millisecond }
 		}},

@@ -387,6 +387,7 @@ func TestNumberOfLevels(t *testing.T) {
 		{func(c *perf.Config) { c.Range = perf.Range{Start: 1, End: 8, Step: 3} }, 3},
 		{func(c *perf.Config) { c.Range.List = []float64{1, 2, 4}; c.Batches = []int{1, 8} }, 6},
 		{func(c *perf.Config) { c.Range.End = 0 }, 0},
+		{func(c *perf.Config) { c.Range.List = []float64{1, 8}; c.Repeats = 3 }, 6},
 		{func(c *perf.Config) { c.Search, c.Range.End = perf.Binary, 9 }, 0},
 		{func(c *perf.Config) { c.Mode, c.Range.End = perf.Intervals, 9 }, 1},
 	} {

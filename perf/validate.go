@@ -28,6 +28,12 @@ func (c *Config) validate() error {
 		return errors.New("perf: StopBelow needs a goal in StopWhen")
 	case len(c.StopWhen) > 0 && (c.RequestCount > 0 || c.Mode.Once()):
 		return errors.New("perf: goals and a number of requests both say when a level ends")
+	case c.Repeats < 0 || c.Repeats > longestPlan:
+		return fmt.Errorf("perf: the number of repeats must be from 1 to %d", longestPlan)
+	case c.Repeats > 1 && c.Mode.Once():
+		return errors.New("perf: requests that are sent once are not repeated")
+	case c.Repeats > 1 && c.Mode.sweeps() && (c.Search == Binary || c.Range.Highest() == 0):
+		return errors.New("perf: repeats need a linear sweep with an end: the results decide the levels of others")
 	case c.OutputMemory < 0:
 		return errors.New("perf: the size of shared memory must be >= 0")
 	case (c.Mode == Periodic || c.Mode == Sessions) && (c.Range.Start < 1 || slices.Max(c.Batches) > 1 || c.WarmupCount != 0):

@@ -52,6 +52,8 @@ func (c *Console) Observe(e perf.Event) {
 	case perf.Started:
 		c.settings = e.Settings
 		c.start()
+	case perf.RepeatStarted:
+		c.printf("*** Repeat %d of %d ***\n", e.Repeat, c.settings.Repeats)
 	case perf.BatchStarted:
 		c.printf("*** Batch size: %d ***\n", e.Batch)
 	case perf.LevelStarted:

@@ -44,7 +44,7 @@ func (v *liveView) observe(e perf.Event) {
 			v.mu.window = e.Summary
 		}
 	case perf.LevelDone:
-		v.mu.results[perf.Setting{Batch: e.Level.Batch, Load: e.Level.Load}] = e.Level.Problem()
+		v.mu.results[perf.Setting{Batch: e.Level.Batch, Load: e.Level.Load, Repeat: e.Level.Repeat}] = e.Level.Problem()
 	}
 }
 
@@ -73,7 +73,7 @@ func (v *liveView) render(width, rows int) string {
 
 // head says which level is measured, which ones follow, and how long that takes.
 func (v *liveView) head(width int, p perf.Progress) string {
-	at := slices.Index(v.plan, perf.Setting{Batch: p.Batch, Load: p.Load})
+	at := slices.Index(v.plan, perf.Setting{Batch: p.Batch, Load: p.Load, Repeat: p.Repeat})
 	number := fmt.Sprintf("level %d", p.Level)
 	if at >= 0 { // a batch size may have ended before its last level
 		number = fmt.Sprintf("level %d/%d", at+1, len(v.plan))
@@ -81,6 +81,10 @@ func (v *liveView) head(width int, p perf.Progress) string {
 	batch := ""
 	if len(v.settings.Batches) > 1 || p.Batch > 1 {
 		batch = ui.Strong(fmt.Sprintf("batch %d", p.Batch))
+	}
+	repeat := ""
+	if p.Repeat > 0 {
+		repeat = fmt.Sprintf("repeat %d/%d", p.Repeat, v.settings.Repeats)
 	}
 	left := ""
 	switch {
@@ -90,7 +94,7 @@ func (v *liveView) head(width int, p perf.Progress) string {
 		left = "about " + ui.Clock(p.LevelLeft) + " left in this level"
 	}
 	load := fmt.Sprintf("%s %.6g", strings.ToLower(label(p.Load.Mode)), p.Load.Value)
-	return ui.Row(width, ui.Part{Text: ui.Strong(number + "  " + load)}, ui.Part{Text: batch, Spare: 1},
+	return ui.Row(width, ui.Part{Text: ui.Strong(number + "  " + load)}, ui.Part{Text: batch, Spare: 1}, ui.Part{Text: repeat, Spare: 1},
 		ui.Part{Text: left, Spare: 2}, ui.Part{Text: v.levels(at), Spare: 3})
 }
 

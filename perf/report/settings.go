@@ -28,6 +28,9 @@ func (c *Console) start() {
 	if s.Search == perf.Binary {
 		c.printf("  Using Binary Search algorithm\n")
 	}
+	if s.Repeats > 1 {
+		c.printf("  Measuring the whole sweep %d times, one after the other\n", s.Repeats)
+	}
 	if s.Async {
 		c.printf("  Using asynchronous calls for inference\n")
 	} else {

@@ -76,6 +76,9 @@ func settings(s *perf.Settings, address string) Settings {
 	} else {
 		out.Windows, out.IntervalMs = "time", milliseconds(s.Interval)
 	}
+	if s.Repeats > 1 {
+		out.Repeats = s.Repeats
+	}
 	for _, g := range s.StopWhen {
 		out.StopWhen = append(out.StopWhen, Goal{g.Figure, 100 * g.Width})
 	}
@@ -118,7 +121,7 @@ func withoutUser(address string) string {
 
 func level(l *perf.Level) Level {
 	out := Level{
-		Number: l.Number, BatchSize: l.Batch, Load: l.Load.Value,
+		Number: l.Number, BatchSize: l.Batch, Load: l.Load.Value, Repeat: l.Repeat,
 		Stable: l.Stable, OverLimit: l.OverLimit, Interrupted: l.Incomplete, Trials: l.Trials, Problem: l.Problem(),
 		Requests: l.Requests, DurationS: l.Duration.Seconds(), Throughput: finite(l.Throughput),
 		Latency: latency(l.AvgLatency, l.MaxLatency, l.Percentiles, l.P999), DecidingUs: micros(l.Stabilizing), Failed: l.Errors,

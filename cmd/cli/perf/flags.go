@@ -98,6 +98,7 @@ func (o *options) addMeasurementFlags(t table) {
 	t.value("percentile", "", "<0..100>", "percentile of latency that decides stability and is reported, such as 99.9; -1 is the average (-1)", o.setPercentile)
 	o.addDuration(t, &c.LatencyLimit, 0, ">= 0 msecs.", "latency-threshold", "l", "stop at the first level above this latency, in milliseconds or with a unit: 500us; 0 is no limit (0)")
 	t.value("stop-when", "", "<ci<2%>", "end a level when its 95 % confidence intervals are this narrow, instead of when three windows agree; ci(throughput), ci(avg) or ci(p99) name one interval, and several goals have commas between them; throughput<1000 beside them ends a level that is slower with confidence", o.setStopWhen)
+	t.integer(&c.Repeats, 1, "> 0.", "repeat", "", "<n>", "measure the whole sweep this number of times, one after the other, so that every level is measured at several times (1)")
 	t.value("request-count", "", "<n>", "send this number of requests and stop; 0 is no limit (0)", func(text string) error {
 		n, err := atLeast(1, "> 0.", "request-count", "", text)
 		c.RequestCount = cmp.Or(c.RequestCount, n) // the first value counts
@@ -163,7 +164,7 @@ func (o *options) addOtherFlags(t table) {
 	t.value("fail-on", "", "<unstable,errors,late|none>", "exit with 2 after a level that was not stable or that the client limited, with 99 at the first request that fails (unstable,errors)", o.setFailOn)
 	t.value("config", "", "<file>", "file with settings in YAML, JSON or TOML; its keys are long options", func(string) error { return nil }) // fromEnvironmentAndFile reads it
 	o.addResultFlags(t)
-	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows", "stop-when", "fail-on")
+	t.MarkOwn("table", "config", "model", "model-version", "batch-size", "url", "protocol", "header", "csv-file", "print-windows", "stop-when", "fail-on", "repeat")
 	t.toggle("version", "", "print the version", func() { o.version = true })
 	t.toggle("print-windows", "v", "print every window", func() { o.verbose++ })
 	t.toggle("help", "h", "print the options", func() { o.help = true })

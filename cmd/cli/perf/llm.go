@@ -21,8 +21,9 @@ type languageModel struct {
 
 // measured are the metrics of a level.
 type measured struct {
-	load  perf.Load
-	batch int // 0: the only batch size
+	load   perf.Load
+	batch  int // 0: the only batch size
+	repeat int // as in perf.Level
 	*llm.Metrics
 }
 
@@ -52,7 +53,7 @@ func (o *options) profiled() func(*perf.Level, *perf.Profile) error {
 		if len(o.config.Batches) > 1 {
 			batch = l.Batch
 		}
-		o.llm.levels = append(o.llm.levels, measured{l.Load, batch, m})
+		o.llm.levels = append(o.llm.levels, measured{l.Load, batch, l.Repeat, m})
 		return nil
 	}
 }
@@ -87,6 +88,9 @@ func printLLM(w io.Writer, l measured) error {
 	if l.batch > 0 {
 		title += fmt.Sprintf(", batch size %d", l.batch)
 	}
+	if l.repeat > 0 {
+		title += fmt.Sprintf(", repeat %d", l.repeat)
+	}
 	if _, err := fmt.Fprintf(w, "\nLLM metrics, %s\n", title); err != nil {
 		return err
 	}
@@ -109,8 +113,8 @@ func stimulus(l perf.Load) (mode, label string) {
 	return mode, fmt.Sprintf("%s%g", mode, l.Value)
 }
 
-// writeLLMFiles writes the files of a level beside the profile export, with its load in their
-// names if there are several.
+// writeLLMFiles writes the files of a level beside the profile export, with its load, batch size
+// and repeat in their names if there are several.
 func writeLLMFiles(p process.Process, export string, l measured, run llm.GenAIPerfRun, several bool) error {
 	stem := strings.TrimSuffix(export, filepath.Ext(export))
 	mode, label := stimulus(l.load)
@@ -119,6 +123,9 @@ func writeLLMFiles(p process.Process, export string, l measured, run llm.GenAIPe
 	}
 	if l.batch > 0 {
 		stem += fmt.Sprintf("_batch%d", l.batch)
+	}
+	if l.repeat > 0 {
+		stem += fmt.Sprintf("_repeat%d", l.repeat)
 	}
 	run.Mode = mode
 	return errors.Join(

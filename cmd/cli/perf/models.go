@@ -112,7 +112,7 @@ func checkTogether(all []*options) error {
 			return fmt.Errorf("Failed to parse --profile-export-file. Path %s must not already exist.", o.export)
 		}
 		switch {
-		case c.Search == perf.Binary, c.LatencyLimit > 0 && c.Levels() > len(c.Batches), c.Levels() == 0:
+		case c.Search == perf.Binary, c.LatencyLimit > 0 && c.Levels() > len(c.Batches)*max(1, c.Repeats), c.Levels() == 0:
 			return errors.New("several models are measured at the same levels: a latency threshold, which ends the levels of one of them, needs a single level")
 		case c.Levels() != first.config.Levels():
 			return fmt.Errorf("several models are measured at the same levels: %s has %d levels, %s has %d", first.name, first.config.Levels(), o.name, c.Levels())

@@ -52,6 +52,7 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"-o DIR/a.json -o DIR/b.md", "TRITON_PERF_NO_TUI=true", func(o *options) any { return [2]any{len(o.targets), o.noTUI} }, [2]any{2, true}},
 		{"", "TRITON_OUTPUT=DIR/a.html", func(o *options) any { return o.targets[0].Form }, "html"},
 		{"--request-count 7 --request-count 9", "", func(o *options) any { return [2]int{o.config.RequestCount, o.config.Samples} }, [2]int{7, 7}},
+		{"--repeat 3 --concurrency-range 1,8", "", func(o *options) any { return o.config.Repeats }, 3},
 		{"--collect-metrics -u http://h:1/x", "", func(o *options) any { return o.config.MetricsURL }, "h:8002/metrics"},
 		{"", "TRITON_MAX_TRIALS=2 TRITON_PERF_MAX_TRIALS=3", func(o *options) any { return o.config.MaxTrials }, 3},
 		{"--config FILE", "", func(o *options) any { return o.config.MaxTrials }, 4},

@@ -1,0 +1,82 @@
+package perf_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/perf"
+)
+
+func TestRepeatsAreInterleaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rep, ev, err := measure(t, newFake(1700*time.Microsecond), func(c *perf.Config) {
+			c.Range.List, c.Batches, c.Repeats = []float64{1, 8}, []int{1, 4}, 3
+		})
+		require.NoError(t, err)
+		var order []perf.Setting
+		for i, l := range rep.All() {
+			require.Equal(t, i+1, l.Number)
+			order = append(order, perf.Setting{Batch: l.Batch, Load: l.Load, Repeat: l.Repeat})
+		}
+		require.Equal(t, rep.Settings.Plan(), order)
+		require.Len(t, order, 12)
+		var repeats []int
+		for _, e := range ev.all {
+			if e, ok := e.(perf.RepeatStarted); ok {
+				repeats = append(repeats, e.Repeat)
+			}
+		}
+		require.Equal(t, []int{1, 2, 3}, repeats)
+	})
+}
+
+func TestOneRepeatIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rep, ev, err := measure(t, newFake(1700*time.Microsecond), func(c *perf.Config) { c.Repeats = 1 })
+		require.NoError(t, err)
+		require.Len(t, rep.Levels, 1)
+		require.Zero(t, rep.Levels[0].Repeat)
+		require.NotContains(t, ev.all, perf.RepeatStarted{Repeat: 1})
+	})
+}
+
+func TestInterruptEndsAllRepeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		time.AfterFunc(5*time.Second, func() { close(stop) }) // in the second repeat
+		c := perf.DefaultConfig("simple")
+		c.Interval, c.Repeats = time.Second, 5
+		rep, err := perf.Run(t.Context(), c, perf.Deps{Dial: newFake(time.Millisecond).dial, Interrupt: stop})
+		require.NoError(t, err)
+		require.True(t, rep.Interrupted)
+		require.Len(t, rep.Levels, 2)
+		require.True(t, rep.Levels[1].Incomplete)
+	})
+}
+
+// TestLatencyLimitEndsEachRepeat: a repeat ends at the limit, and the next one begins at the lowest level.
+func TestLatencyLimitEndsEachRepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rep, _, err := measure(t, newFake(5*time.Millisecond), func(c *perf.Config) {
+			c.Range.List, c.Repeats, c.LatencyLimit = []float64{1, 8}, 2, 5*time.Millisecond
+		})
+		require.NoError(t, err)
+		require.Empty(t, rep.Levels)
+		require.Len(t, rep.Failed, 2, "one level of each repeat")
+	})
+}
+
+func TestRepeatsNeedKnownLevels(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*perf.Config){
+		"perf: the number of repeats must be from 1 to 10000":                                    func(c *perf.Config) { c.Repeats = -1 },
+		"perf: requests that are sent once are not repeated":                                     func(c *perf.Config) { c.Repeats, c.Mode = 2, perf.FixedSchedule },
+		"perf: repeats need a linear sweep with an end: the results decide the levels of others": func(c *perf.Config) { c.Repeats, c.Range.End, c.LatencyLimit = 2, 0, time.Second },
+	} {
+		_, _, err := measure(t, newFake(0), change)
+		require.EqualError(t, err, want)
+	}
+}
