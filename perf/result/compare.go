@@ -20,9 +20,11 @@ const (
 	// Same: the whole interval of the difference is within the threshold, or the difference is
 	// more than chance, but within the threshold.
 	Same Verdict = "same"
-	// Unclear: the difference may be chance, but the interval reaches beyond the threshold. A
-	// longer measurement would tell.
+	// Unclear: the difference may be chance, but the interval reaches beyond the threshold. More
+	// runs would tell.
 	Unclear Verdict = "unclear"
+	// NoVerdict: the level of a side is no sound measurement, or the sides are not comparable.
+	NoVerdict Verdict = "no verdict"
 )
 
 // Throughput and Average are figures, as are percentiles such as p99.
@@ -36,13 +38,21 @@ type CompareOptions struct {
 	Figures []string
 	// Threshold is the relative difference up to which figures count as equal; 0.05 is 5 %.
 	Threshold float64
-	// Significance is the probability that a comparison of equal systems finds a difference.
+	// Significance is the probability that a comparison of equal servers finds a difference somewhere.
 	Significance float64
+	// RunSpread is the assumed coefficient of variation between runs of one server. It decides if a
+	// side has one run, and counts little from five runs on.
+	RunSpread float64
+	// Limits are the differences that fail. Without limits every figure that is worse fails.
+	Limits []Limit
+	// AllowDifferent compares measurements of different machines, models or protocols.
+	AllowDifferent bool
 }
 
-// DefaultCompareOptions returns throughput, average and p99, a threshold of 5 % and a significance of 5 %.
+// DefaultCompareOptions returns throughput, average and p99, a threshold and a significance of 5 %, and a spread
+// between runs of 10 %.
 func DefaultCompareOptions() CompareOptions {
-	return CompareOptions{Figures: []string{Throughput, Average, "p99"}, Threshold: 0.05, Significance: 0.05}
+	return CompareOptions{Figures: []string{Throughput, Average, "p99"}, Threshold: 0.05, Significance: 0.05, RunSpread: 0.12}
 }
 
 // ParseFigures reads a list of figures, such as throughput,avg,p99.
@@ -72,203 +82,233 @@ type Comparison struct {
 	B            string  `json:"b"`
 	Threshold    float64 `json:"threshold"`
 	Significance float64 `json:"significance"`
-	// Notes say what differs besides the figures, and which levels only one file has.
+	RunSpread    float64 `json:"run_spread"`
+	// Headline is the answer, and Next what to do about it, if anything.
+	Headline string `json:"headline"`
+	Next     string `json:"next,omitempty"`
+	// Probability is that of a difference like the clearest one if the servers are equal.
+	Probability   *float64 `json:"probability,omitempty"`
+	Paired        bool     `json:"paired,omitempty"`         // runs were measured next to each other
+	NotComparable []string `json:"not_comparable,omitempty"` // why the sides must not be compared
+	// Notes say what else differs, and which levels only one side has.
 	Notes       []string     `json:"notes,omitempty"`
 	Differences []Difference `json:"differences"`
 	Worse       int          `json:"worse"`
 	Better      int          `json:"better"`
+	Same        int          `json:"same"`
 	Unclear     int          `json:"unclear"`
+	NoVerdict   int          `json:"no_verdict"`
+	Failed      int          `json:"failed"` // figures that are worse, or beyond a limit if there are limits
+
+	detectable float64 // smallest relative difference that would have been told
 }
 
 // Difference is that of one figure of one level. Throughput is in inferences per second,
-// latencies are in microseconds. Change and its interval are relative to A.
+// latencies are in microseconds: geometric means over the runs of a side. Change and its interval are relative to A.
 type Difference struct {
 	BatchSize int     `json:"batch_size"`
 	Mode      Mode    `json:"load_mode"`
 	Load      float64 `json:"load"`
 	Figure    string  `json:"figure"`
+	RunsA     int     `json:"runs_a"`
+	RunsB     int     `json:"runs_b"`
 	A         float64 `json:"a"`
 	B         float64 `json:"b"`
 	Change    float64 `json:"change"`
-	// Low and High are the ends of the confidence interval of Change. They are absent if a file
-	// has too few requests.
+	// Low and High are the ends of the confidence interval of Change. They are absent without a test.
 	Low         *float64 `json:"change_low,omitempty"`
 	High        *float64 `json:"change_high,omitempty"`
 	Probability *float64 `json:"probability,omitempty"` // of such a difference by chance, corrected
 	Verdict     Verdict  `json:"verdict"`
+	Failed      bool     `json:"failed,omitempty"`
 	Note        string   `json:"note,omitempty"`
 }
 
 var errNothing = errors.New("the results have no level in common; levels are the same if their batch size and their concurrency or request rate are")
 
-// Compare compares b with a, level by level, and says which differences are more than chance. The names are those to
-// show.
+// Compare compares b with a, level by level, and says which differences are more than chance.
 //
-// The requests of a measurement are not independent, so that their number says too much about
-// the precision of a figure. The uncertainty is therefore that of batch means: a level is
-// divided into moments, and the figures of the moments, which are nearly independent, vary as
-// the figure of the level would (A. Law, Simulation Modeling and Analysis, 5th ed., section
-// 9.5). What dependence of adjacent moments is left makes their number smaller, as in a
-// first-order autoregressive process (H. Thiébaux, F. Zwiers, The interpretation and estimation of
-// effective sample size, Journal of Climate and Applied Meteorology 23, 1984). Percentiles vary
-// around that of the level, by sectioning (S. Asmussen, P. Glynn, Stochastic Simulation, 2007,
-// section III.5). Differences are tested as B. Welch does (Biometrika 34, 1947), and
-// since a comparison has many of them, the probabilities are corrected by the method of S. Holm
-// (Scandinavian Journal of Statistics 6, 1979).
-func Compare(nameA string, a *File, nameB string, b *File, o CompareOptions) (*Comparison, error) {
-	c := &Comparison{A: nameA, B: nameB, Threshold: o.Threshold, Significance: o.Significance, Differences: []Difference{}}
-	c.Notes = settingsNotes(a, b)
-	if a.Settings.Mode != b.Settings.Mode {
-		return nil, fmt.Errorf("%s has levels of %s and %s of %s", nameA, a.Settings.Mode, nameB, b.Settings.Mode)
+// The unit of the test is a run: a result file, or a repeat of a level in one. Variation within a run, as of
+// its batch means, says nothing about the variation between runs: runs of one server on a shared machine
+// scattered by 16 % while each run was within 3 % of itself. The logs of a figure over the runs of a side
+// have a mean and a moderated variance (see meanOfRuns), and the means are tested as B. Welch does
+// (Biometrika 34, 1947), or, of runs that were measured in turn, the differences of pairs.
+//
+// A comparison has many figures, so the probabilities are corrected by the method of S. Holm (Scandinavian
+// Journal of Statistics 6, 1979). At a constant concurrency the average latency is the concurrency
+// divided by the throughput (J. Little, Operations Research 9, 1961): the two are one test, with the larger
+// probability of both.
+func Compare(a, b Side, o CompareOptions) (*Comparison, error) {
+	c := &Comparison{
+		A: a.Name, B: b.Name, Threshold: o.Threshold, Significance: o.Significance, RunSpread: o.RunSpread,
+		Differences: []Difference{}, Paired: paired(a, b),
 	}
+	mode, err := commonMode(a, b)
+	if err != nil {
+		return nil, err
+	}
+	c.NotComparable, c.Notes = settingsDiffer(a, b, o.AllowDifferent)
+	groupsA, groupsB := groupLevels(a), groupLevels(b)
 	var tests []*test
-	for i := range a.Levels {
-		la := &a.Levels[i]
-		lb := find(b.Levels, la)
-		if lb == nil {
-			c.Notes = append(c.Notes, "only "+nameA+" has "+levelText(a.Settings.Mode, la))
+	for _, ga := range groupsA {
+		gb := findGroup(groupsB, ga)
+		if gb == nil {
+			c.Notes = append(c.Notes, "only "+a.Name+" has "+levelText(mode, ga.batch, ga.load))
 			continue
 		}
-		tests = append(tests, testsOf(a.Settings.Mode, la, lb, o)...)
+		tests = append(tests, testsOf(mode, ga, gb, c.Paired, o)...)
 	}
-	for i := range b.Levels {
-		if lb := &b.Levels[i]; find(a.Levels, lb) == nil {
-			c.Notes = append(c.Notes, "only "+nameB+" has "+levelText(a.Settings.Mode, lb))
+	for _, gb := range groupsB {
+		if findGroup(groupsA, gb) == nil {
+			c.Notes = append(c.Notes, "only "+b.Name+" has "+levelText(mode, gb.batch, gb.load))
 		}
 	}
 	if len(tests) == 0 {
 		return nil, errNothing
 	}
-	correct(tests)
-	for _, t := range tests {
-		t.judge(o)
-		c.Differences = append(c.Differences, t.Difference)
-		switch t.Verdict {
-		case Worse:
-			c.Worse++
-		case Better:
-			c.Better++
-		case Unclear:
-			c.Unclear++
+	if len(c.NotComparable) > 0 {
+		for _, t := range tests {
+			t.p, t.Low, t.High, t.flaw = math.NaN(), nil, nil, "not comparable"
 		}
 	}
+	c.correct(tests)
+	for _, t := range tests {
+		t.judge(o)
+		c.count(t)
+	}
+	c.answer()
 	return c, nil
 }
 
-// find returns the level of the same batch size and load, nil if there is none. A batch size of
-// 0 is not known and equals all. Of several the last one counts, as in a search.
-func find(levels []Level, as *Level) *Level {
-	for i := len(levels) - 1; i >= 0; i-- {
-		l := &levels[i]
-		if l.Load == as.Load && (l.BatchSize == as.BatchSize || l.BatchSize == 0 || as.BatchSize == 0) {
-			return l
-		}
+func (c *Comparison) count(t *test) {
+	c.Differences = append(c.Differences, t.Difference)
+	switch t.Verdict {
+	case Worse:
+		c.Worse++
+	case Better:
+		c.Better++
+	case Same:
+		c.Same++
+	case Unclear:
+		c.Unclear++
+	case NoVerdict:
+		c.NoVerdict++
 	}
-	return nil
+	if t.Failed {
+		c.Failed++
+	}
 }
 
-func levelText(m Mode, l *Level) string {
-	text := fmt.Sprintf("%s %g", strings.ReplaceAll(string(m), "_", " "), l.Load)
-	if l.BatchSize > 0 {
-		text = fmt.Sprintf("batch size %d, %s", l.BatchSize, text)
+func levelText(m Mode, batch int, load float64) string {
+	text := fmt.Sprintf("%s %g", strings.ReplaceAll(string(m), "_", " "), load)
+	if batch > 0 {
+		text = fmt.Sprintf("batch size %d, %s", batch, text)
 	}
 	return text
-}
-
-// settingsNotes says which settings that change figures differ.
-func settingsNotes(a, b *File) []string {
-	var notes []string
-	for _, s := range []struct{ what, a, b string }{
-		{"model", a.Settings.Model, b.Settings.Model},
-		{"protocol", a.Settings.Protocol, b.Settings.Protocol},
-		{"input data", a.Settings.Input, b.Settings.Input},
-		{"client machine", a.Machine.Host, b.Machine.Host},
-		{"CPU", a.Machine.CPU, b.Machine.CPU},
-		{"program", a.Program.Name, b.Program.Name},
-	} {
-		if s.a != s.b && s.a != "" && s.b != "" {
-			notes = append(notes, fmt.Sprintf("the %s differs: %s and %s", s.what, s.a, s.b))
-		}
-	}
-	return notes
 }
 
 // test is a difference with its test.
 type test struct {
 	Difference
-	p    float64 // NaN: not tested
-	a, b estimate
+	difference difference
+	p          float64 // NaN: not tested
+	flaw       string  // why there is no verdict
 }
 
-func testsOf(m Mode, a, b *Level, o CompareOptions) []*test {
+func testsOf(m Mode, a, b *group, pairs bool, o CompareOptions) []*test {
 	var all []*test
+	flaw := flawOf(a, b)
+	levelsA, levelsB := a.levels, b.levels
+	if pairs {
+		levelsA, levelsB = pairLevels(a, b)
+	}
 	for _, figure := range o.Figures {
-		ea, eb := estimateOf(a, figure), estimateOf(b, figure)
-		if math.IsNaN(ea.value) || math.IsNaN(eb.value) || ea.value <= 0 {
+		sa, sb := sampleOf(levelsA, figure), sampleOf(levelsB, figure)
+		if len(sa.logs) == 0 || len(sb.logs) == 0 {
 			continue
 		}
 		t := &test{
 			Difference: Difference{
-				BatchSize: cmp.Or(a.BatchSize, b.BatchSize), Mode: m, Load: a.Load, Figure: figure,
-				A: ea.value, B: eb.value, Change: eb.value/ea.value - 1, Note: levelNote(a, b),
+				BatchSize: cmp.Or(a.batch, b.batch), Mode: m, Load: a.load, Figure: figure, RunsA: len(sa.logs), RunsB: len(sb.logs),
+				A: math.Exp(sa.center), B: math.Exp(sb.center), Change: math.Expm1(sb.center - sa.center),
 			},
-			p: math.NaN(), a: ea, b: eb,
+			p: math.NaN(), flaw: flaw,
 		}
-		difference, half, p, ok := welch(ea, eb, o.Significance)
-		if ok {
-			low, high := (difference-half)/ea.value, (difference+half)/ea.value
-			t.Low, t.High, t.p = &low, &high, p
-		} else if t.Note == "" {
-			t.Note = "too few requests"
+		if t.flaw == "" && (len(sa.logs) == 1 && sa.vague || len(sb.logs) == 1 && sb.vague) {
+			t.flaw = "too few requests"
+		}
+		if t.flaw == "" {
+			if pairs && len(sa.logs) == len(sb.logs) {
+				t.difference = comparePairs(sa, sb, o.RunSpread)
+			} else {
+				t.difference = compareSamples(sa, sb, o.RunSpread)
+			}
+			low, high := t.difference.interval(o.Significance)
+			t.Low, t.High, t.p = &low, &high, t.difference.probability()
 		}
 		all = append(all, t)
 	}
 	return all
 }
 
-// levelNote says why a level of one file does not count.
-func levelNote(a, b *Level) string {
-	switch {
-	case a.Problem != "" && a.Problem == b.Problem:
-		return "both " + a.Problem
-	case a.Problem != "":
-		return "a " + a.Problem
-	case b.Problem != "":
-		return "b " + b.Problem
-	}
-	return ""
+// asOne reports whether two figures of one level are one test.
+func asOne(a, b *test) bool {
+	one := func(t *test) bool { return t.Figure == Throughput || t.Figure == Average }
+	return a.Mode == Concurrency && a.Load == b.Load && a.BatchSize == b.BatchSize && one(a) && one(b)
 }
 
-// correct sets the corrected probabilities by Holm's method.
-func correct(tests []*test) {
-	var tested []*test
+// correct sets the corrected probabilities by Holm's method, and that of the whole.
+func (c *Comparison) correct(tests []*test) {
+	var family [][]*test
 	for _, t := range tests {
-		if !math.IsNaN(t.p) {
-			tested = append(tested, t)
+		if math.IsNaN(t.p) {
+			continue
+		}
+		if i := slices.IndexFunc(family, func(f []*test) bool { return asOne(f[0], t) }); i >= 0 {
+			family[i] = append(family[i], t)
+		} else {
+			family = append(family, []*test{t})
 		}
 	}
-	slices.SortStableFunc(tested, func(a, b *test) int { return cmp.Compare(a.p, b.p) })
+	largest := func(f []*test) float64 {
+		return slices.MaxFunc(f, func(a, b *test) int { return cmp.Compare(a.p, b.p) }).p
+	}
+	slices.SortStableFunc(family, func(a, b []*test) int { return cmp.Compare(largest(a), largest(b)) })
 	highest := 0.0
-	for i, t := range tested {
-		highest = max(highest, min(1, t.p*float64(len(tested)-i)))
+	c.detectable = math.Inf(1)
+	for i, f := range family {
+		highest = max(highest, min(1, largest(f)*float64(len(family)-i)))
 		p := highest
-		t.Probability = &p
+		if i == 0 {
+			c.Probability = &p
+		}
+		for _, t := range f {
+			t.Probability = &p
+			c.detectable = min(c.detectable, math.Expm1(t.difference.detectable(c.Significance/float64(len(family)))))
+		}
 	}
 }
 
 func (t *test) judge(o CompareOptions) {
+	t.Note = t.flaw
+	evident := t.Probability != nil && *t.Probability < o.Significance
 	switch {
 	case t.Probability == nil:
-		t.Verdict = Unclear
-	case *t.Probability < o.Significance && math.Abs(t.Change) <= o.Threshold:
+		t.Verdict = NoVerdict
+	case evident && math.Abs(t.Change) <= o.Threshold:
 		t.Verdict = Same
-	case *t.Probability < o.Significance && (t.Change > 0) == (t.Figure == Throughput):
+	case evident && (t.Change > 0) == (t.Figure == Throughput):
 		t.Verdict = Better
-	case *t.Probability < o.Significance:
+	case evident:
 		t.Verdict = Worse
 	case *t.Low >= -o.Threshold && *t.High <= o.Threshold:
 		t.Verdict = Same
 	default:
 		t.Verdict = Unclear
 	}
+	if len(o.Limits) == 0 {
+		t.Failed = t.Verdict == Worse
+		return
+	}
+	t.Failed = evident && slices.ContainsFunc(o.Limits, func(l Limit) bool { return l.passed(&t.Difference) })
 }

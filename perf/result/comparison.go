@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"triton/pkg/ui"
 )
 
 // ComparisonFormats are the forms of WriteComparison.
-func ComparisonFormats() []string { return []string{"text", "json", "markdown"} }
+func ComparisonFormats() []string { return []string{"text", "json", "markdown", "junit"} }
 
 // WriteComparison writes a comparison in one of the ComparisonFormats.
 func WriteComparison(w io.Writer, c *Comparison, format string) error {
@@ -24,105 +27,192 @@ func WriteComparison(w io.Writer, c *Comparison, format string) error {
 		return e.Encode(c)
 	case "markdown":
 		return writeMarkdown(w, c)
+	case "junit":
+		return writeJUnit(w, c)
 	}
 	return fmt.Errorf("there is no format %q; the formats are %s", format, strings.Join(ComparisonFormats(), ", "))
 }
 
-var titles = []string{"Batch", "Load", "Figure", "A", "B", "Change", "95 % interval", "p", "Verdict", "Note"}
-
-func row(d *Difference) []string {
-	interval, p := "-", "-"
-	if d.Low != nil && d.High != nil {
-		interval = percent(*d.Low) + " to " + percent(*d.High)
+// columns are those of the table: it fits 80 columns, so that the probabilities are only in JSON.
+func columns(c *Comparison) []ui.Column {
+	all := []ui.Column{
+		{Title: "Load", Align: ui.Right},
+		{Title: "Figure"},
+		{Title: "A", Align: ui.Right},
+		{Title: "B", Align: ui.Right},
+		{Title: "Change in %", Align: ui.Right},
+		{Title: "Verdict"},
 	}
-	if d.Probability != nil {
-		p = fmt.Sprintf("%.3f", *d.Probability)
-		if *d.Probability < 0.001 {
-			p = "<0.001"
-		}
+	if c.severalBatches() {
+		all = slices.Insert(all, 0, ui.Column{Title: "Batch", Align: ui.Right})
 	}
-	figure, format := d.Figure+" us", "%.1f"
-	if d.Figure == Throughput {
-		figure = "infer/s"
-	}
-	batch := "-"
-	if d.BatchSize > 0 {
-		batch = fmt.Sprint(d.BatchSize)
-	}
-
-	return []string{batch, fmt.Sprintf("%g", d.Load), figure, fmt.Sprintf(format, d.A), fmt.Sprintf(format, d.B), percent(d.Change), interval, p, string(d.Verdict), d.Note}
-}
-
-func percent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
-
-// head returns the titles, with the confidence and the name of the load.
-func head(c *Comparison) []string {
-	all := append([]string(nil), titles...)
-	all[1] = "Concurrency"
-	if len(c.Differences) > 0 && c.Differences[0].Mode.Rate() {
-		all[1] = "Request rate"
-	}
-	all[6] = fmt.Sprintf("%g %% interval", 100*(1-c.Significance))
 	return all
 }
 
-func writeText(w io.Writer, c *Comparison) error {
-	fmt.Fprintf(w, "A: %s\nB: %s\n", c.A, c.B)
-	for _, n := range c.Notes {
-		fmt.Fprintln(w, "Note:", n)
+func (c *Comparison) severalBatches() bool {
+	return slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.BatchSize != c.Differences[0].BatchSize })
+}
+
+func (c *Comparison) row(d *Difference) []string {
+	figure := d.Figure + " us"
+	if d.Figure == Throughput {
+		figure = "infer/s"
 	}
-	var columns []ui.Column
-	for i, t := range head(c) {
-		column := ui.Column{Title: t, Align: ui.Right}
-		if i == 2 || i >= 8 {
-			column.Align = ui.Left
+	change := percentNumber(d.Change)
+	if d.Low != nil {
+		change += " (" + intervalText(d) + ")"
+	}
+	cells := []string{strconv.FormatFloat(d.Load, 'f', -1, 64), figure, short(d.A), short(d.B), change, string(d.Verdict)}
+	if c.severalBatches() {
+		batch := "-"
+		if d.BatchSize > 0 {
+			batch = strconv.Itoa(d.BatchSize)
 		}
-		columns = append(columns, column)
+		cells = slices.Insert(cells, 0, batch)
 	}
-	columns[6].Spare, columns[7].Spare = 1, 2
-	var rows [][]string
+	return cells
+}
+
+// short writes a figure with four digits or as a whole number.
+func short(v float64) string {
+	decimals := 0
+	if v < 1000 {
+		decimals = max(0, min(2, 3-int(math.Floor(math.Log10(max(v, 1))))))
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+func (c *Comparison) rows() [][]string {
+	var all [][]string
 	for i := range c.Differences {
-		rows = append(rows, row(&c.Differences[i]))
+		all = append(all, c.row(&c.Differences[i]))
 	}
-	if err := ui.Table(w, columns, rows); err != nil {
+	return all
+}
+
+// notes are below the table: what the columns mean, how sure the whole is, and what is remarkable about levels.
+func (c *Comparison) notes() []string {
+	load := "concurrency"
+	if len(c.Differences) > 0 {
+		load = strings.ReplaceAll(string(c.Differences[0].Mode), "_", " ")
+	}
+	all := []string{fmt.Sprintf("Load is the %s. Change is B relative to A, with its %g %% interval.", load, 100*(1-c.Significance))}
+	counts := fmt.Sprintf("%d worse, %d better, %d same, %d unclear, %d without a verdict; changes up to %g %% count as the same.",
+		c.Worse, c.Better, c.Same, c.Unclear, c.NoVerdict, 100*c.Threshold)
+	all = append(all, counts)
+	if c.Probability != nil {
+		all = append(all, "Equal servers show a difference as clear as the clearest one here "+chance(*c.Probability)+".")
+	}
+	if c.Paired {
+		all = append(all, "The repeats of A and B were measured in turn and are compared in pairs.")
+	}
+	for i := range c.Differences {
+		d := &c.Differences[i]
+		if d.Note != "" && (i == 0 || c.Differences[i-1].Note != d.Note || c.Differences[i-1].Load != d.Load || c.Differences[i-1].BatchSize != d.BatchSize) {
+			all = append(all, fmt.Sprintf("No verdict at %s: %s.", levelText(d.Mode, d.BatchSize, d.Load), d.Note))
+		}
+	}
+	return append(all, c.Notes...)
+}
+
+// chance says how often something happens, from its probability.
+func chance(p float64) string {
+	switch {
+	case p < 0.001:
+		return "less than once in 1000 comparisons (p < 0.001)"
+	case p > 0.5:
+		return fmt.Sprintf("in most comparisons (p = %.2f)", p)
+	}
+	return fmt.Sprintf("in %.2g of 100 comparisons (p = %.2g)", 100*p, p)
+}
+
+const textWidth = 80
+
+// writeLines writes a text in lines of at most textWidth. The lines after the first one begin with indent.
+func writeLines(b *strings.Builder, text, indent string) {
+	used := 0
+	for i, word := range strings.Fields(text) {
+		width := len([]rune(word))
+		switch {
+		case i == 0:
+		case used+1+width > textWidth:
+			b.WriteString("\n" + indent)
+			used = len(indent)
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += width
+	}
+	b.WriteByte('\n')
+}
+
+func (c *Comparison) sides() string {
+	if len(c.Differences) == 0 {
+		return ""
+	}
+	runs := [2]int{}
+	for i := range c.Differences {
+		runs[0], runs[1] = max(runs[0], c.Differences[i].RunsA), max(runs[1], c.Differences[i].RunsB)
+	}
+	return fmt.Sprintf("A is %s (%s), B is %s (%s).", c.A, ui.Plural(runs[0], "run"), c.B, ui.Plural(runs[1], "run"))
+}
+
+func writeText(w io.Writer, c *Comparison) error {
+	var b strings.Builder
+	writeLines(&b, c.Headline, "")
+	if c.Next != "" {
+		writeLines(&b, c.Next, "")
+	}
+	b.WriteByte('\n')
+	writeLines(&b, c.sides(), "")
+	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, summary(c))
+	if err := ui.Table(w, columns(c), c.rows()); err != nil {
+		return err
+	}
+	b.Reset()
+	for _, n := range c.notes() {
+		writeLines(&b, "- "+n, "  ")
+	}
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// summary counts the verdicts.
-func summary(c *Comparison) string {
-	return fmt.Sprintf("%d worse, %d better, %d unclear of %s, by more than %g %%.",
-		c.Worse, c.Better, c.Unclear, ui.Plural(len(c.Differences), "figure"), 100*c.Threshold)
-}
-
+// writeMarkdown writes a comment for a pull request: the answer, the table, and the rest folded.
 func writeMarkdown(w io.Writer, c *Comparison) error {
 	var b strings.Builder
-	cell := func(s string) string {
-		return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
+	fmt.Fprintf(&b, "**%s**", ui.MarkdownText(c.Headline))
+	if c.Next != "" {
+		b.WriteString(" " + ui.MarkdownText(c.Next))
 	}
-	fmt.Fprintf(&b, "A: %s, B: %s\n\n", cell(c.A), cell(c.B))
-	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "- %s\n", cell(n))
-	}
-	if len(c.Notes) > 0 {
-		b.WriteString("\n")
-	}
+	b.WriteString("\n\n")
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	line(head(c))
-	b.WriteString("|--:|--:|---|--:|--:|--:|--:|--:|---|---|\n")
-	for i := range c.Differences {
-		cells := row(&c.Differences[i])
-		for k := range cells {
-			cells[k] = cell(cells[k])
+	var titles, rules []string
+	for _, column := range columns(c) {
+		titles = append(titles, column.Title)
+		if column.Align == ui.Right {
+			rules = append(rules, "--:")
+		} else {
+			rules = append(rules, "---")
 		}
-		if c.Differences[i].Verdict == Worse {
-			cells[8] = "**" + cells[8] + "**"
+	}
+	line(titles)
+	line(rules)
+	for i := range c.Differences {
+		cells := c.row(&c.Differences[i])
+		if last := len(cells) - 1; c.Differences[i].Verdict == Worse {
+			cells[last] = "**" + cells[last] + "**"
 		}
 		line(cells)
 	}
-	b.WriteString("\n" + summary(c) + "\n")
+	b.WriteString("\n<details><summary>Details</summary>\n\n")
+	for _, n := range append([]string{c.sides()}, c.notes()...) {
+		fmt.Fprintf(&b, "- %s\n", ui.MarkdownText(n))
+	}
+	b.WriteString("\n</details>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

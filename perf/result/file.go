@@ -79,6 +79,8 @@ type Settings struct {
 	RandomSteps  int     `json:"random_steps,omitempty"`
 	Speed        float64 `json:"schedule_speed,omitempty"`
 	Repeats      int     `json:"repeats,omitempty"` // of each level, taken in turn; 0: one
+	// Live is the same in two files whose repeats were measured in turn with each other.
+	Live string `json:"live,omitempty"`
 }
 
 // Goal is the width of a confidence interval at which a level ends.

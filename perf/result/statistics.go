@@ -100,25 +100,6 @@ func meanOf(values []float64) float64 {
 	return sum / max(1, float64(len(values)))
 }
 
-// welch returns the difference b - a, half the width of its confidence interval, and the
-// probability of such a difference if there is none.
-func welch(a, b estimate, significance float64) (difference, half, p float64, ok bool) {
-	difference = b.value - a.value
-	if a.freedom == 0 || b.freedom == 0 {
-		return difference, 0, 0, false
-	}
-	va, vb := a.err*a.err, b.err*b.err
-	if va+vb == 0 { // figures that do not vary at all
-		if difference == 0 {
-			return 0, 0, 1, true
-		}
-		return difference, 0, 0, true
-	}
-	freedom := (va + vb) * (va + vb) / (va*va/a.freedom + vb*vb/b.freedom)
-	err := math.Sqrt(va + vb)
-	return difference, err * quantile(significance, freedom), twoSided(difference/err, freedom), true
-}
-
 // twoSided returns the probability that Student's t is at least as far from 0.
 func twoSided(t, freedom float64) float64 {
 	return incompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t))

@@ -77,25 +77,3 @@ func simulate(rng *rand.Rand, n int, mean float64) Level {
 func file(levels ...Level) *File {
 	return &File{Settings: Settings{Mode: Concurrency, Model: "m"}, Levels: levels}
 }
-
-// TestErrorRates: of 200 comparisons of equal systems about 5 in 100 find a difference, and of a
-// system that is 15 % slower nearly all.
-func TestErrorRates(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 2))
-	o := DefaultCompareOptions()
-	o.Threshold = 0
-	const runs = 200
-	found := func(mean float64) (differences int) {
-		for range runs {
-			c, err := Compare("a", file(simulate(rng, 3000, 1000)), "b", file(simulate(rng, 3000, mean)), o)
-			require.NoError(t, err)
-			if c.Worse+c.Better > 0 {
-				differences++
-			}
-		}
-		return differences
-	}
-	require.Less(t, found(1000), runs*8/100)
-	require.Greater(t, found(1150), runs*9/10)
-}

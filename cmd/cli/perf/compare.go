@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +16,15 @@ import (
 	"triton/perf/result"
 )
 
+// noVerdict is the exit code of --require-verdict without a verdict.
+const noVerdict = 3
+
 // compareOptions holds what the flags of `triton perf compare` set.
 type compareOptions struct {
-	output, file, threshold, figures string
-	significance                     float64
+	output, file, threshold, figures, runSpread, baseline, failOn string
+	significance                                                  float64
+	maxBaselineAge                                                int // days
+	allowDifferent, requireVerdict                                bool
 }
 
 func (o *compareOptions) bind(f *flags.Set) {
@@ -26,7 +32,13 @@ func (o *compareOptions) bind(f *flags.Set) {
 	f.StringVarP(&o.file, "output-file", "o", "", "file to write (default standard output)")
 	f.StringVar(&o.threshold, "threshold", "5%", "relative difference up to which figures count as equal")
 	f.StringVar(&o.figures, "figures", strings.Join(result.DefaultCompareOptions().Figures, ","), "figures to compare: throughput, avg, and percentiles such as p99")
-	f.Float64Var(&o.significance, "significance", result.DefaultCompareOptions().Significance, "probability that a comparison of equal systems finds a difference")
+	f.Float64Var(&o.significance, "significance", result.DefaultCompareOptions().Significance, "probability that a comparison of equal servers finds a difference")
+	f.StringVar(&o.runSpread, "run-spread", "12%", "assumed coefficient of variation between runs; counts little from five runs a side on")
+	f.StringVar(&o.baseline, "baseline", "", "A: a result file, a list with commas, or a folder; then only B is an argument")
+	f.IntVar(&o.maxBaselineAge, "max-baseline-age", 30, "days from which on a baseline gets a note that it is old; 0: never")
+	f.StringVar(&o.failOn, "fail-on", "", "what fails instead of any figure that is worse: a list such as p99>10%,throughput<5%")
+	f.BoolVar(&o.requireVerdict, "require-verdict", false, "exit with 3 if no figure has a verdict")
+	f.BoolVar(&o.allowDifferent, "allow-different", false, "compare measurements of different machines, models or protocols")
 }
 
 // newCompareCommand returns `triton perf compare`.
@@ -36,18 +48,27 @@ func newCompareCommand(p process.Process) *cobra.Command {
 		Use:   "compare A B",
 		Short: "Compare two results level by level",
 		Long: `Compare result B with result A level by level, and say which differences are more
-than chance: the interval of a difference is that of batch means, so that it holds
-for requests that depend on each other, and the probabilities are corrected for the
-number of figures.
+than chance. A side is a result file, several with commas between them, or a folder.
+
+Runs of one server differ by more than the interval of each run shows. The unit of
+the test is therefore a run: a file, or a repeat of 'triton perf --repeat'. With one
+run a side only large differences can be told from the spread between runs; measure
+with --repeat 5 to tell 10 %. Probabilities are corrected for the number of figures.
 
 A figure is better or worse if the difference is more than chance and more than the
-threshold; the same if it is within the threshold; else it is unclear, and a longer
-measurement would tell.
+threshold; the same if it is within the threshold; else it is unclear, and more runs
+would tell. A level that the client limited, that was not stable or has grade D to F
+has no verdict. Results of other processors, models or protocols are not comparable.
 
-The exit code is 0 when no figure is worse, 1 when one is, and 2 when the command
-line is wrong, a file cannot be read or the files have no level in common.`,
+A limit of --fail-on is passed if the difference is more than chance and the estimate
+of the change is beyond the limit.
+
+The exit code is 0 when no figure is worse (with --fail-on: no limit is passed), 1 when
+one is, 2 when the command line is wrong, a file cannot be read or the files have no
+level in common, and 3 when no figure has a verdict and --require-verdict is given.`,
 		Example: `  triton perf compare main.json branch.json --threshold 3%
-  triton perf compare main.json branch.json --figures p99 --output markdown`,
+  triton perf compare --baseline main.json branch.json --fail-on 'p99>10%' --output markdown
+  triton perf compare main1.json,main2.json,main3.json branch/`,
 	}
 	f := flags.New(p, "perf compare", cmd.Flags())
 	o.bind(f)
@@ -56,21 +77,36 @@ line is wrong, a file cannot be read or the files have no level in common.`,
 	return cmd
 }
 
-func (o *compareOptions) options() (result.CompareOptions, error) {
-	threshold, err := parseShare(o.threshold)
-	if err != nil {
-		return result.CompareOptions{}, fmt.Errorf("--threshold: %w", err)
+func (o *compareOptions) options() (out result.CompareOptions, err error) {
+	if out.Threshold, err = parseShare(o.threshold); err != nil {
+		return out, fmt.Errorf("--threshold: %w", err)
 	}
-	figures, err := result.ParseFigures(o.figures)
+	if out.RunSpread, err = parseShare(o.runSpread); err != nil {
+		return out, fmt.Errorf("--run-spread: %w", err)
+	}
+	if out.Figures, err = result.ParseFigures(o.figures); err != nil {
+		return out, fmt.Errorf("--figures: %w", err)
+	}
+	if o.failOn != "" {
+		if out.Limits, err = result.ParseLimits(o.failOn); err != nil {
+			return out, fmt.Errorf("--fail-on: %w", err)
+		}
+	}
+	for _, l := range out.Limits {
+		if !slices.Contains(out.Figures, l.Figure) {
+			out.Figures = append(out.Figures, l.Figure)
+		}
+	}
 	switch {
-	case err != nil:
-		return result.CompareOptions{}, fmt.Errorf("--figures: %w", err)
 	case !(o.significance > 0 && o.significance < 1):
-		return result.CompareOptions{}, fmt.Errorf("--significance: %g is not between 0 and 1", o.significance)
+		return out, fmt.Errorf("--significance: %g is not between 0 and 1", o.significance)
 	case !slices.Contains(result.ComparisonFormats(), o.output):
-		return result.CompareOptions{}, fmt.Errorf("--output: unknown form %q: use one of %s", o.output, strings.Join(result.ComparisonFormats(), ", "))
+		return out, fmt.Errorf("--output: unknown form %q: use one of %s", o.output, strings.Join(result.ComparisonFormats(), ", "))
+	case o.maxBaselineAge < 0:
+		return out, fmt.Errorf("--max-baseline-age: %d is no number of days", o.maxBaselineAge)
 	}
-	return result.CompareOptions{Figures: figures, Threshold: threshold, Significance: o.significance}, nil
+	out.Significance, out.AllowDifferent = o.significance, o.allowDifferent
+	return out, nil
 }
 
 // parseShare reads a percentage such as 5%, or a share such as 0.05.
@@ -92,33 +128,65 @@ func parseShare(text string) (float64, error) {
 }
 
 func runCompare(p process.Process, o compareOptions, names []string) error {
+	if o.baseline != "" {
+		names = append([]string{o.baseline}, names...)
+	}
 	if len(names) != 2 {
-		return process.UsageError("perf compare takes the names of two result files, the one to compare with first")
+		return process.UsageError("perf compare takes two sides, A (or --baseline) first; several files of one side have commas between them")
 	}
 	options, err := o.options()
 	if err != nil {
 		return process.UsageError("%w", err)
 	}
-	runs, err := result.ReadRuns(names)
-	if err != nil {
-		return &process.ExitError{Code: process.Usage, Err: err}
-	}
-	c, err := result.Compare(runs[0].Name, runs[0].File, runs[1].Name, runs[1].File, options)
+	c, err := o.compare(names[0], names[1], options)
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
 	if err := writeTo(p, o.file, func(w io.Writer) error { return result.WriteComparison(w, c, o.output) }); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
-	if c.Worse > 0 {
-		return &process.ExitError{Code: process.Failure, Err: errWorse(c)}
+	switch {
+	case c.Failed > 0:
+		return &process.ExitError{Code: process.Failure, Err: errFailed(c.Failed, len(options.Limits) > 0)}
+	case o.requireVerdict && c.NoVerdict == len(c.Differences):
+		return &process.ExitError{Code: noVerdict, Err: errors.New("no figure has a verdict")}
 	}
 	return nil
 }
 
-func errWorse(c *result.Comparison) error {
-	if c.Worse == 1 {
+// compare reads and compares two sides.
+func (o *compareOptions) compare(nameA, nameB string, options result.CompareOptions) (*result.Comparison, error) {
+	a, err := result.ReadSide(nameA)
+	if err != nil {
+		return nil, err
+	}
+	b, err := result.ReadSide(nameB)
+	if err != nil {
+		return nil, err
+	}
+	c, err := result.Compare(a, b, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range options.Limits {
+		if !slices.ContainsFunc(c.Differences, func(d result.Difference) bool { return d.Figure == l.Figure }) {
+			return nil, fmt.Errorf("--fail-on: no level that both sides have has %s: measure with --percentile %s", l.Figure, strings.TrimPrefix(l.Figure, "p"))
+		}
+	}
+	if o.baseline != "" {
+		c.Notes = append(c.Notes, result.BaselineNotes(a, b, time.Now(), time.Duration(o.maxBaselineAge)*24*time.Hour)...)
+	}
+	return c, nil
+}
+
+func errFailed(n int, limits bool) error {
+	switch {
+	case limits && n == 1:
+		return errors.New("1 figure is beyond a limit of --fail-on")
+	case limits:
+		return fmt.Errorf("%d figures are beyond a limit of --fail-on", n)
+	case n == 1:
 		return errors.New("1 figure is worse")
 	}
-	return fmt.Errorf("%d figures are worse", c.Worse)
+	return fmt.Errorf("%d figures are worse", n)
 }

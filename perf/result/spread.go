@@ -1,0 +1,114 @@
+package result
+
+import (
+	"math"
+	"slices"
+)
+
+// priorWeight is how many observations the assumed spread between runs counts as if a side has one run.
+// With n runs it counts as priorWeight/n, so that five or more runs speak for themselves. TestEqualServers
+// chose it: a weight that does not shrink hides differences of 10 % from ten runs of a quiet machine.
+const priorWeight = 2.0
+
+// sample is a figure of the runs of a side, in the order of time.
+type sample struct {
+	logs   []float64
+	own    float64 // mean variance of a log that the run itself explains
+	vague  bool    // no run knows its own error
+	center float64 // mean of logs
+}
+
+func sampleOf(levels []*Level, figure string) sample {
+	s := sample{vague: true}
+	for _, l := range levels {
+		e := estimateOf(l, figure)
+		if !(e.value > 0) {
+			continue
+		}
+		s.logs = append(s.logs, math.Log(e.value))
+		s.own += e.err * e.err / (e.value * e.value)
+		s.vague = s.vague && e.freedom == 0
+	}
+	s.own /= max(1, float64(len(s.logs)))
+	s.center = meanOf(s.logs)
+	return s
+}
+
+// meanOfRuns returns the mean of the logs with its standard error. scale is the assumed variance of one log.
+//
+// The variance between runs is that of the runs, moderated by the assumed one (G. Smyth, Linear models and
+// empirical Bayes methods for assessing differential expression in microarray experiments, Statistical
+// Applications in Genetics and Molecular Biology 3, 2004), and at least the one that the runs' own errors
+// explain. Runs that resemble the run before them count less, as moments do in meanError. The lag-1
+// correlation of a short series is too low by about (1+3r)/n (F. Marriott, J. Pope, Bias in the estimation
+// of autocorrelations, Biometrika 41, 1954), so that is added where the series shows a correlation.
+func (s sample) meanOfRuns(scale float64) estimate {
+	n := float64(len(s.logs))
+	var all, lag float64
+	for i, v := range s.logs {
+		all += (v - s.center) * (v - s.center)
+		if i > 0 {
+			lag += (v - s.center) * (s.logs[i-1] - s.center)
+		}
+	}
+	effective := n
+	if r := lag / max(all, math.SmallestNonzeroFloat64); r > 0 {
+		r = min(r+(1+3*r)/n, 0.95)
+		effective = max(1, n*(1-r)/(1+r))
+	}
+	weight := priorWeight / (n * n)
+	variance := (weight*scale + all) / (weight + n - 1)
+	return estimate{
+		value: s.center, err: math.Sqrt(max(variance, s.own) / effective), freedom: weight + max(0, min(n, 1+effective)-1),
+	}
+}
+
+// difference is that of the logs of a figure: b - a.
+type difference struct {
+	value, err, freedom float64
+}
+
+// compareSamples returns the difference of two sides by B. Welch's method (Biometrika 34, 1947).
+func compareSamples(a, b sample, spread float64) difference {
+	ea, eb := a.meanOfRuns(spread*spread), b.meanOfRuns(spread*spread)
+	va, vb := ea.err*ea.err, eb.err*eb.err
+	return difference{
+		eb.value - ea.value, math.Sqrt(va + vb), (va + vb) * (va + vb) / max(va*va/ea.freedom+vb*vb/eb.freedom, math.SmallestNonzeroFloat64),
+	}
+}
+
+// comparePairs returns the difference of runs that were measured next to each other. What disturbs both
+// runs of a pair is not in it.
+func comparePairs(a, b sample, spread float64) difference {
+	d := sample{logs: slices.Clone(b.logs), own: a.own + b.own}
+	for i := range d.logs {
+		d.logs[i] -= a.logs[i]
+	}
+	d.center = meanOf(d.logs)
+	e := d.meanOfRuns(2 * spread * spread)
+	return difference{e.value, e.err, e.freedom}
+}
+
+// probability returns the probability of such a difference if there is none.
+func (d difference) probability() float64 {
+	if d.err == 0 {
+		if d.value == 0 {
+			return 1
+		}
+		return 0
+	}
+	return twoSided(d.value/d.err, d.freedom)
+}
+
+// interval returns the ends of the confidence interval of the relative change.
+func (d difference) interval(significance float64) (low, high float64) {
+	half := d.detectable(significance)
+	return math.Expm1(d.value - half), math.Expm1(d.value + half)
+}
+
+// detectable returns the smallest difference of logs that has the significance, up to one whose change can be
+// written as a number.
+func (d difference) detectable(significance float64) float64 {
+	const most = 100
+	return min(d.err*quantile(significance, d.freedom), most)
+}
