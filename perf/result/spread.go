@@ -52,7 +52,8 @@ func (s sample) meanOfRuns(scale float64) estimate {
 		}
 	}
 	effective := n
-	if r := lag / max(all, math.SmallestNonzeroFloat64); r > 0 {
+	const rounding = 1e-20 // variance of equal logs
+	if r := lag / max(all, math.SmallestNonzeroFloat64); r > 0 && all > rounding {
 		r = min(r+(1+3*r)/n, 0.95)
 		effective = max(1, n*(1-r)/(1+r))
 	}

@@ -111,7 +111,7 @@ func quantile(p, freedom float64) float64 {
 	for twoSided(high, freedom) > p && high < 1e12 {
 		high *= 2
 	}
-	for range 100 {
+	for range 60 {
 		middle := (low + high) / 2
 		if twoSided(middle, freedom) > p {
 			low = middle
