@@ -204,6 +204,9 @@ func addServer(sum, w *ServerStats) *ServerStats {
 	if sum == nil {
 		c := *w
 		c.Composing, c.Batches = slices.Clone(w.Composing), slices.Clone(w.Batches)
+		for i := range c.Composing {
+			c.Composing[i] = *addServer(nil, &w.Composing[i])
+		}
 		return &c
 	}
 	sum.Version = w.Version

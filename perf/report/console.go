@@ -196,9 +196,9 @@ func clientMicros(s *perf.Summary) (total, send, recv, wait int64) {
 	return total, send, recv, max(0, total-send-recv)
 }
 
-// summary writes the list of levels at the end.
+// summary writes the list of levels at the end, with the means of their repeats.
 func (c *Console) summary(r *perf.Report) {
-	levels := r.Measured()
+	levels := r.Means().Measured()
 	if len(levels) == 0 {
 		return
 	}
@@ -213,6 +213,9 @@ func (c *Console) summary(r *perf.Report) {
 			c.printf("Batch size: %d, ", l.Batch)
 		}
 		c.printf("%s: %.6g, throughput: %.6g infer/sec, latency %d usec%s\n", label(l.Load.Mode), l.Load.Value, l.Throughput, usec(l.Stabilizing), suffix(l))
+	}
+	if r.Settings.Repeats > 1 {
+		c.repeats(r)
 	}
 }
 

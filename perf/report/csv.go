@@ -21,7 +21,8 @@ type CSVOptions struct {
 
 // WriteCSV writes the levels in ascending throughput. A sweep over several batch
 // sizes has one more column, "Batch Size", at the front. If a level is not stable, there is
-// one more column, "Note", at the end. Without levels it writes nothing.
+// one more column, "Note", at the end. Repeats of a level are one row with their means. Without
+// levels it writes nothing.
 func WriteCSV(w io.Writer, r *perf.Report, o CSVOptions) error {
 	t := newCSV(r, o)
 	if len(t.levels) == 0 {
@@ -59,6 +60,7 @@ type csvTable struct {
 }
 
 func newCSV(r *perf.Report, o CSVOptions) *csvTable {
+	r = r.Means()
 	t := &csvTable{report: r, levels: r.Measured(), options: o}
 	t.notes = slices.ContainsFunc(t.levels, func(l perf.Level) bool { return !l.Stable && !l.Incomplete })
 	return t

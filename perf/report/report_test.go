@@ -43,6 +43,61 @@ func gpus(n int) *perf.GPUStats {
 	return g
 }
 
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	r := &perf.Report{}
+	r.Settings.Repeats, r.Settings.Batches = 3, []int{1}
+	for i, throughput := range []float64{10776, 41036, 10800, 57122, 10850, 50500} {
+		l := level(throughput)
+		l.Number, l.Repeat = i+1, 1+i/2
+		l.Load.Value = []float64{1, 8}[i%2]
+		l.AvgLatency = time.Duration(l.Load.Value / throughput * 1e9)
+		l.Percentiles = []perf.Percentile{{P: 99, Latency: 2 * l.AvgLatency, Samples: 5000}}
+		l.ThroughputInterval = perf.Interval{Low: 0.97 * throughput, High: 1.03 * throughput}
+		r.Levels = append(r.Levels, l)
+	}
+	var out bytes.Buffer
+	require.NoError(t, writeRepeats(&out, r))
+	require.Equal(t, `
+Means of 3 repeats; ±% is their 95 % interval, from how much the repeats differ
+┌─────────────┬─────────┬─────────┬──────┬─────────┬─────────┐
+│ Concurrency │ Figure  │    Mean │   ±% │  Lowest │ Highest │
+├─────────────┼─────────┼─────────┼──────┼─────────┼─────────┤
+│           1 │ Infer/s │   10809 │ 0.87 │   10776 │   10850 │
+│             │ Avg     │ 92.5 us │ 0.87 │ 92.2 us │ 92.8 us │
+│             │ p99     │  185 us │ 0.87 │  184 us │  186 us │
+│           8 │ Infer/s │   49553 │   41 │   41036 │   57122 │
+│             │ Avg     │  164 us │   42 │  140 us │  195 us │
+│             │ p99     │  329 us │   42 │  280 us │  390 us │
+└─────────────┴─────────┴─────────┴──────┴─────────┴─────────┘
+concurrency 8: repeats differ by 39 % (41036 to 57122 infer/s), more than the
+±3 % that each varied within itself: the machine or the server changed
+meanwhile. Compare only results of --repeat.
+`, out.String())
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, ansi.StringWidth(strings.TrimSuffix(line, "\n")), 80)
+	}
+
+	out.Reset()
+	r.Settings.Batches, r.Settings.Mode = []int{1, 16}, perf.RequestRate
+	for i := range r.Levels {
+		r.Levels[i].Batch = 16
+	}
+	r.Levels[2].Incomplete = true
+	require.NoError(t, writeRepeats(&out, r))
+	require.Contains(t, out.String(), "batch size 16, concurrency 1: only 2 repeats of 3 counted")
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, ansi.StringWidth(strings.TrimSuffix(line, "\n")), 80)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"": "", "one": "one", "one two": "one\ntwo", "a b c d": "a b c\nd", "longerword x": "longerword\nx", "a b 3\u00a0%": "a b\n3 %", "±% ±% x": "±% ±%\nx"} {
+		require.Equal(t, want, wrap(in, 5), in)
+	}
+}
+
 func TestMetricsBlockAndCells(t *testing.T) {
 	t.Parallel()
 	l := level(10)

@@ -25,7 +25,8 @@ type column struct {
 	text, value func(l *perf.Level) string
 }
 
-// WriteTable writes one row for each level, in the order measured, by batch size. The last
+// WriteTable writes one row for each level, in the order measured, by batch size; repeats of a level are
+// one row with their means. The last
 // column has the reason why a level does not count. color is for terminals: percentiles of too few
 // requests are gray.
 func WriteTable(w io.Writer, r *perf.Report, color bool) error {
@@ -42,6 +43,7 @@ func WriteMarkdown(w io.Writer, r *perf.Report) error { return ui.WriteMarkdown(
 // WriteTableCSV writes the table as CSV with the units in the names of the columns. Unknown
 // values are empty.
 func WriteTableCSV(w io.Writer, r *perf.Report) error {
+	r = r.Means()
 	levels := sorted(r)
 	var columns []column
 	var header []string
@@ -66,6 +68,7 @@ const fewMark = "*"
 
 // document is the table for people.
 func document(r *perf.Report, color bool) ui.Document {
+	r = r.Means()
 	levels := sorted(r)
 	columns := slices.DeleteFunc(tableColumns(r, levels), func(c column) bool { return c.title == "" })
 	d := ui.Document{Title: "Model " + r.Settings.Model}
