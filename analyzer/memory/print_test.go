@@ -3,9 +3,12 @@ package memory_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,7 +84,7 @@ func full() *memory.Result {
 			},
 		},
 		Host:        []memory.HostReading{{Instances: 1, Memory: meter.Memory{Anonymous: 300 * mib, Shared: 10 * mib, Files: 56 * mib}}},
-		Recommended: &memory.Recommendation{Instances: 1, MaxBatchSize: 8, DynamicBatching: true, Config: []byte("name: \"resnet50\"\n")},
+		Recommended: &memory.Recommendation{Instances: 1, MaxBatchSize: 8, DynamicBatching: true, Config: []byte("name: \"resnet50\"\n"), Diff: []string{" name: \"resnet50\"", "-instance_group { count: 4 }", "+instance_group { count: 1 }"}},
 		Reason:      "more instances lower the throughput: 2 gave 5.1 % less (95 % interval -9.0 to -1.2 %)", Warnings: []string{"something was changed"},
 	}
 	r.Footprint.Anchors[0].Batches = []footprint.BatchPoint{{Batch: 1, Peak: hostReading(305)}, {Batch: 8, Peak: hostReading(340)}}
@@ -148,7 +151,7 @@ func TestNothingMeasured(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	require.NoError(t, memory.WriteText(&b, &memory.Result{Reason: "no setting was measured"}))
-	require.Equal(t, "recommended: nothing; no setting was measured\n", b.String())
+	require.Equal(t, "nothing is recommended: no setting was measured\n", b.String())
 }
 
 // TestSmallModelHasNoCount checks that a cost below the noise gives no number of instances, and that
@@ -161,6 +164,34 @@ func TestSmallModelHasNoCount(t *testing.T) {
 	require.NotContains(t, b.String(), "fits:")
 	require.NotContains(t, b.String(), "instances in")
 	require.NotContains(t, b.String(), "off by at most")
+}
+
+// capture is a terminal with so many columns.
+type capture struct {
+	bytes.Buffer
+	width int
+}
+
+func (c *capture) Size() (width, height int) { return c.width, 24 }
+
+// TestWidths checks that the whole report fits terminals of usual widths, without words that are cut.
+func TestWidths(t *testing.T) {
+	t.Parallel()
+	quick := noise()
+	quick.Quick, quick.Footprint.Answer.Choice.Repeats = true, 1
+	quick.Footprint.Answer.Status, quick.Footprint.Answer.Choice.Contested = footprint.Uncertain, 2
+	quick.Footprint.Answer.Doubts = []string{"2 instances may be better than 1: the difference is not larger than what servers with the same count differ by"}
+	for name, r := range map[string]*memory.Result{"full": full(), "quick": quick, "gpu": onDevice()} {
+		for _, width := range []int{60, 80, 120} {
+			c := &capture{width: width}
+			require.NoError(t, memory.WriteText(c, r))
+			for line := range strings.Lines(c.String()) {
+				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
+			}
+			require.NotContains(t, c.String(), "…")
+			sharedtest.GoldenFile(t, fmt.Sprintf("%s.%d.txt", name, width), c.String())
+		}
+	}
 }
 
 type brokenWriter struct{}

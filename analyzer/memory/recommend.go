@@ -35,7 +35,7 @@ func (r *run) recommend() {
 		r.warn("the comments of config.pbtxt are lost: %v", err)
 		text = modelconfig.Encode(config)
 	}
-	rec.Config = text
+	rec.Config, rec.Diff = text, diffLines(string(r.model.text), string(text))
 	r.result.Recommended, r.result.Reason = rec, r.why(a)
 	if best != nil && !best.Stable {
 		r.warn("the measurement of the recommended setting was not stable; measure longer to be sure")

@@ -26,6 +26,7 @@ type Result struct {
 	Recommended *Recommendation // nil if there is none
 	Reason      string          // of the recommendation, or why there is none
 	Warnings    []string
+	Quick       bool // short measurements
 	Interrupted bool
 }
 
@@ -56,6 +57,8 @@ type Recommendation struct {
 	DynamicBatching bool
 	// Point is the best setting that was measured with it; nil if none was.
 	Point *Point
-	// Config is the user's config.pbtxt with these values; comments are kept.
+	// Config is the user's config.pbtxt with these values; comments are kept. Diff are its changed lines and
+	// those around them, which begin with -, + or a blank.
 	Config []byte
+	Diff   []string
 }

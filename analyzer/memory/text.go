@@ -9,16 +9,27 @@ import (
 	"triton/pkg/ui"
 )
 
-// WriteText prints the settings as a table, and the conclusions below it.
+// WriteText prints the answer, the settings as a table, and below it what was read of the memory. The lines fit
+// the terminal.
 func WriteText(w io.Writer, r *Result) error {
 	d := resultPage(r)
+	if err := writeLines(w, d.Lead); err != nil {
+		return err
+	}
 	if len(d.Rows) > 0 {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
 		if err := ui.Table(w, d.Columns, d.Rows); err != nil {
 			return err
 		}
 	}
-	for _, line := range d.Notes {
-		if _, err := fmt.Fprintln(w, line); err != nil {
+	return writeLines(w, d.Notes)
+}
+
+func writeLines(w io.Writer, lines []string) error {
+	for _, line := range lines {
+		if err := ui.Paragraph(w, line); err != nil {
 			return err
 		}
 	}
@@ -30,33 +41,27 @@ func WriteMemory(w io.Writer, results []*Result) error {
 	for _, r := range results {
 		p := printer{r: r}
 		p.line("model %s", r.Model)
-		for _, a := range r.Footprint.Anchors {
-			if a.Failure != nil && !r.Interrupted {
-				p.line("failed: instance count %d: %v", a.Instances, a.Failure)
-			}
-		}
+		p.failures()
 		p.memory()
 		for _, text := range slices.Concat(r.Footprint.Answer.Doubts, r.Warnings) {
 			p.line("note: %s", text)
 		}
-		for _, line := range p.lines {
-			if _, err := fmt.Fprintln(w, line); err != nil {
-				return err
-			}
+		if err := writeLines(w, p.lines); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// WriteMarkdown prints the table and the conclusions as Markdown.
+// WriteMarkdown prints the answer, the table and what was read as Markdown.
 func WriteMarkdown(w io.Writer, r *Result) error { return ui.WriteMarkdown(w, resultPage(r)) }
 
-// WriteHTML prints the table and the conclusions as an HTML page.
+// WriteHTML prints the answer, the table and what was read as an HTML page.
 func WriteHTML(w io.Writer, r *Result) error { return ui.WriteHTML(w, resultPage(r)) }
 
-// resultPage is the table of the settings with the conclusions.
+// resultPage is the table of the settings, with the answer above and what was read below.
 func resultPage(r *Result) ui.Document {
-	columns := []ui.Column{{Title: ""}}
+	var columns []ui.Column
 	for _, title := range []string{"Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory"} {
 		spare := map[string]int{"p50 ms": 2, "Memory": 1}[title]
 		columns = append(columns, ui.Column{Title: title, Align: ui.Right, Spare: spare})
@@ -65,15 +70,15 @@ func resultPage(r *Result) ui.Document {
 	for i := range r.Points {
 		rows = append(rows, settingRow(r, i))
 	}
-	return ui.Document{Title: "Analysis of model " + r.Model, Columns: columns, Rows: rows, Notes: conclusions(r)}
+	return ui.Document{Title: "Analysis of model " + r.Model, Lead: answerLines(r), Columns: columns, Rows: rows, Notes: notes(r)}
 }
 
 func settingRow(r *Result, i int) []string {
 	p, mark := r.Points[i], ""
 	if isRecommended(r, i) {
-		mark = "→"
+		mark = "→ "
 	}
-	cells := []string{mark, strconv.Itoa(p.Instances), strconv.Itoa(p.Batch), strconv.Itoa(p.Concurrency)}
+	cells := []string{mark + strconv.Itoa(p.Instances), strconv.Itoa(p.Batch), strconv.Itoa(p.Concurrency)}
 	if p.Err != nil {
 		return append(cells, "failed", "", "", "")
 	}
@@ -89,8 +94,8 @@ func isRecommended(r *Result, i int) bool {
 		r.Recommended.Point.Load == r.Points[i].Load
 }
 
-// conclusions returns the lines below the table.
-func conclusions(r *Result) []string {
+// notes returns the lines below the table.
+func notes(r *Result) []string {
 	p := printer{r: r}
 	unstable := false
 	for _, pt := range r.Points {
@@ -102,19 +107,19 @@ func conclusions(r *Result) []string {
 	if unstable {
 		p.line("~ not stable within the allowed number of windows")
 	}
-	for _, a := range r.Footprint.Anchors {
-		if a.Failure != nil && !r.Interrupted {
-			p.line("failed: instance count %d: %v", a.Instances, a.Failure)
-		}
-	}
+	p.failures()
 	p.memory()
-	p.useful()
-	p.recommendation()
 	for _, text := range r.Warnings {
 		p.line("note: %s", text)
 	}
-	if r.Interrupted {
-		p.line("interrupted: the results are incomplete")
-	}
 	return p.lines
+}
+
+// failures prints why servers failed.
+func (p *printer) failures() {
+	for _, a := range p.r.Footprint.Anchors {
+		if a.Failure != nil && !p.r.Interrupted {
+			p.line("failed: instance count %d: %v", a.Instances, a.Failure)
+		}
+	}
 }

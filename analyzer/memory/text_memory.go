@@ -122,7 +122,7 @@ func batchText(a *footprint.Anchor, place footprint.Place) string {
 func (p *printer) law(l footprint.Limit) {
 	switch f := l.Law; {
 	case f == nil:
-		p.line("  the cost of an instance is known only with three instance counts and a repeat")
+		p.line("  what each instance takes is not known: that needs three instance counts and a repeat")
 	case !l.Costs:
 		p.line("  an instance takes %s (%s to %s): not more than the noise of %s, so memory is not what limits",
 			sizeText(f.PerInstance.Value), sizeText(f.PerInstance.Low), sizeText(f.PerInstance.High), sizeText(f.Noise))
@@ -152,80 +152,18 @@ func (p *printer) capacity(l footprint.Limit) {
 	case l.Law == nil && a.MemoryStatus == footprint.Predicted && !a.UsefulKnown:
 		p.line("  fits: at least the %s that ran, in %s", ui.Plural(l.Instances, "instance"), usable)
 	case a.UsefulKnown && l.Instances > a.Useful:
-		p.line("  memory is not what limits: %s of %s", p.taken(l, a.Useful), usable)
+		p.line("  memory is not what limits: usable are %s", usable)
 	default:
 		p.line("  fits: %s in %s", ui.Plural(l.Instances, "instance"), usable)
 	}
 }
 
-// taken says what a number of instances was seen to take at a place.
-func (p *printer) taken(l footprint.Limit, instances int) string {
-	var most uint64
+// most returns the most memory that servers with a number of instances had at a place; 0 if none was run.
+func (p *printer) most(place footprint.Place, instances int) (bytes uint64) {
 	for _, a := range p.r.Footprint.Anchors {
 		if a.Failure == nil && !a.IsCurve() && a.Instances == instances {
-			most = max(most, a.Peak[l.Place])
+			bytes = max(bytes, a.Peak[place])
 		}
 	}
-	verb := "take"
-	if instances == 1 {
-		verb = "takes"
-	}
-	return fmt.Sprintf("%s %s %s", ui.Plural(instances, "instance"), verb, sizeText(float64(most)))
-}
-
-// useful prints both limits.
-func (p *printer) useful() {
-	a := p.r.Footprint.Answer
-	if len(p.r.Footprint.Limits) == 0 {
-		return
-	}
-	memory := "memory is not what limits"
-	if a.MemoryLimits && (!a.UsefulKnown || a.Memory <= a.Useful) {
-		memory = fmt.Sprintf("memory holds %s (%s)", ui.Plural(a.Memory, "instance"), a.MemoryStatus)
-		if a.MemoryStatus == footprint.Predicted && !p.hasLaw() {
-			memory = fmt.Sprintf("memory holds at least %s", ui.Plural(a.Memory, "instance"))
-		}
-	}
-	switch {
-	case a.UsefulKnown:
-		p.line("limits: %s; %d of use", memory, a.Useful)
-	case a.Useful > 0:
-		p.line("limits: %s; all %d that were measured are of use", memory, a.Useful)
-	default:
-		p.line("limits: %s", memory)
-	}
-}
-
-// hasLaw reports whether enough servers were measured for a prediction, at each place that limits.
-func (p *printer) hasLaw() bool {
-	return !slices.ContainsFunc(p.r.Footprint.Limits, func(l footprint.Limit) bool { return l.Costs && l.Law == nil })
-}
-
-func (p *printer) recommendation() {
-	rec, a := p.r.Recommended, p.r.Footprint.Answer
-	defer func() {
-		for _, doubt := range a.Doubts {
-			p.line("  uncertain: %s", doubt)
-		}
-	}()
-	if rec == nil {
-		p.line("recommended: nothing; %s", p.r.Reason)
-		return
-	}
-	config := fmt.Sprintf("instance_group count %d", rec.Instances)
-	if rec.MaxBatchSize > 0 {
-		config += fmt.Sprintf(", max_batch_size %d", rec.MaxBatchSize)
-	}
-	if rec.DynamicBatching {
-		config += ", dynamic_batching"
-	}
-	run := "not run"
-	if a.Run {
-		run = "run"
-	}
-	p.line("recommended: %s (%s, %s): %s", config, a.Status, run, p.r.Reason)
-	if pt := rec.Point; pt != nil {
-		p.line("  measured with it: %s inferences/s, p99 %s ms at batch %d and %d requests in flight",
-			decimal(pt.Throughput, 1), decimal(milliseconds(pt.P99), 2), pt.Batch, pt.Concurrency)
-	}
+	return bytes
 }

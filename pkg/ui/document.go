@@ -11,9 +11,10 @@ import (
 	"maragu.dev/gomponents/html"
 )
 
-// Document is a table with lines of text below it, for a file.
+// Document is a table with lines of text above and below it, for a file.
 type Document struct {
 	Title   string
+	Lead    []string // above the table
 	Columns []Column
 	Rows    [][]string
 	Notes   []string
@@ -29,18 +30,23 @@ func MarkdownText(s string) string { return markdownEscapes.Replace(s) }
 func WriteMarkdown(w io.Writer, d Document) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", MarkdownText(d.Title))
+	markdownList(&b, d.Lead)
 	if len(d.Rows) > 0 {
 		b.WriteByte('\n')
 		markdownTable(&b, d)
 	}
-	if len(d.Notes) > 0 {
-		b.WriteByte('\n')
-	}
-	for _, note := range d.Notes {
-		fmt.Fprintf(&b, "- %s\n", MarkdownText(note))
-	}
+	markdownList(&b, d.Notes)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func markdownList(b *strings.Builder, lines []string) {
+	if len(lines) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "- %s\n", MarkdownText(line))
+	}
 }
 
 func markdownTable(b *strings.Builder, d Document) {
@@ -92,11 +98,16 @@ func WriteHTML(w io.Writer, d Document) error {
 	return WritePage(w, PageHead{Title: d.Title, Style: documentStyle},
 		html.Main(PageLines(
 			html.H1(g.Text(d.Title)),
+			htmlList(d.Lead),
 			g.Iff(len(d.Rows) > 0, func() g.Node { return PageScroll("table", d.Title, d.table()) }),
-			g.Iff(len(d.Notes) > 0, func() g.Node {
-				return html.Ul(PageLines(g.Map(d.Notes, func(s string) g.Node { return html.Li(g.Text(s)) })...))
-			}),
+			htmlList(d.Notes),
 		)))
+}
+
+func htmlList(lines []string) g.Node {
+	return g.Iff(len(lines) > 0, func() g.Node {
+		return html.Ul(PageLines(g.Map(lines, func(s string) g.Node { return html.Li(g.Text(s)) })...))
+	})
 }
 
 func (d Document) table() g.Node {

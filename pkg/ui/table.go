@@ -58,8 +58,13 @@ func Table(w io.Writer, columns []Column, rows [][]string) error {
 	return t.Render()
 }
 
-// WriteText writes a document for people: its table, and the lines below it.
+// WriteText writes a document for people: its table, and the lines above and below it.
 func WriteText(w io.Writer, d Document) error {
+	for _, line := range d.Lead {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
 	if err := Table(w, d.Columns, d.Rows); err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (r *run) doubts() {
 		if l.Room.Foreign != "" {
 			r.doubt("%s is shared with %s", l.Place, l.Room.Foreign)
 		}
-		if l.Law != nil && l.Costs && l.Law.Residual > unsure*l.Law.PerInstance.Value && r.result.Answer.MemoryStatus == Predicted && l.Law.SuperLinear {
+		if l.Law != nil && l.Costs && l.Law.Residual > unsure*l.Law.PerInstance.Value && r.result.Answer.MemoryStatus == Predicted && l.Law.SuperLinear && r.memoryMatters() {
 			r.doubt("instances of the larger counts took more memory at %s than the first ones", l.Place)
 		}
 	}

@@ -19,6 +19,7 @@ type exact struct {
 	rooms      map[footprint.Place]footprint.Room
 	base, each uint64
 	useful     int // instances that raise the throughput
+	busy       float64
 	proof      footprint.Proof
 	grows      uint64 // each second of stress
 	fails      int    // a server with so many instances fails
@@ -62,7 +63,7 @@ func (s *exactServer) Stress(context.Context, int) error {
 }
 
 func (s *exactServer) Work(context.Context) (footprint.Work, error) {
-	return footprint.Work{Throughput: 100 * float64(min(s.k, s.m.useful))}, nil
+	return footprint.Work{Throughput: 100 * float64(min(s.k, s.m.useful)), Busy: s.m.busy}, nil
 }
 
 func (s *exactServer) Close() error { return nil }
@@ -161,6 +162,33 @@ func TestNoNumberWithoutALaw(t *testing.T) {
 		require.Equal(t, 2, r.Limits[0].Instances, "those that ran")
 		require.Equal(t, 2, r.Answer.Memory)
 		require.Equal(t, footprint.Uncertain, r.Answer.Status)
+	})
+}
+
+// TestNoServersForNothing checks that counts of no use cost no servers, and that memory is not predicted for them.
+func TestNoServersForNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for busy, processors := range map[float64]int{1.9: 2, 0.1: 0} {
+			m := model()
+			m.each, m.useful, m.busy = 1<<20, 1, busy
+			r := analyze(t, m, func(c *footprint.Config) { c.Processors = 2 })
+			require.Equal(t, []int{0, 1, 2, 4, 1}, m.started)
+			require.Equal(t, 1, r.Answer.Instances)
+			require.Equal(t, footprint.ThroughputLimited, r.Answer.Status)
+			require.Equal(t, processors, r.Answer.Processors, "a server that waits keeps none busy")
+		}
+	})
+}
+
+func TestQuickMeasuresOnlyItsCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := model()
+		r := analyze(t, m, func(c *footprint.Config) { c.Quick, c.Repeats, c.Counts = true, 1, []int{1, 2} })
+		require.Equal(t, []int{0, 1, 2, 2}, m.started)
+		require.Equal(t, 2, r.Answer.Instances)
+		require.False(t, r.Answer.UsefulKnown)
 	})
 }
 

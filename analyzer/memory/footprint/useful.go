@@ -17,7 +17,7 @@ func (r *run) findUseful(ctx context.Context) error {
 		case k == 0:
 			return nil
 		case slices.ContainsFunc(r.completed(), func(a Anchor) bool { return a.Instances == k && r.fits(a) }): // it may run again
-		case r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k):
+		case r.Quick || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k):
 			if levels := r.levels(); k > levels[len(levels)-1] {
 				r.largest = levels[len(levels)-1]
 				continue

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -137,6 +138,22 @@ func TestAvailable(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = tree(t, map[string]string{"proc/meminfo": "MemTotal: 5 kB\n"}).Available()
 	require.ErrorContains(t, err, "has no MemAvailable")
+}
+
+func TestCPUTime(t *testing.T) {
+	t.Parallel()
+	fs := tree(t, map[string]string{
+		"proc/7/stat": "7 (a (b) c) S 1 7 7 0 -1 4194304 100 0 0 0 150 50 9 9 20 0 1 0\n",
+		"proc/8/stat": "8 (x) S 1 8 8 0 -1 0 0 0 0 0 1 2 0 0 20 0 1 0\n",
+		"proc/9/stat": "9 (x) S\n",
+	})
+	sum, err := fs.CPUTime(7, 8)
+	require.NoError(t, err)
+	require.Equal(t, 2030*time.Millisecond, sum, "user and system")
+	_, err = fs.CPUTime(9)
+	require.ErrorContains(t, err, "unknown form of /proc/PID/stat")
+	_, err = fs.CPUTime(10)
+	require.Error(t, err)
 }
 
 func TestKills(t *testing.T) {

@@ -36,6 +36,7 @@ Exit codes: 0 a configuration is recommended, 1 nothing meets the limits or an
 error occurred, 2 wrong command line, 4 no server could be started, 130 interrupted
 (what was measured until then is still reported).`,
 		Example: `  triton analyze -m resnet50 --model-repository models/
+  triton analyze -m simple --model-repository models/ --quick
   triton analyze -m text_classifier --model-repository models/ --shape input_ids:128 \
     --shape attention_mask:128 --instance-counts 1:4 --concurrency 1,8,32 --latency-budget 50`,
 		Args: flags.NoArguments,
@@ -50,6 +51,7 @@ error occurred, 2 wrong command line, 4 no server could be started, 130 interrup
 		if a.model == "" || len(a.repositories) == 0 {
 			return process.UsageError("analyze takes -m MODEL and --model-repository DIR")
 		}
+		a.shorten(cmd.Flags().Changed)
 		o, err := a.options()
 		if err != nil {
 			return &process.ExitError{Code: process.Usage, Err: err}

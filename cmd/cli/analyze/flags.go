@@ -26,7 +26,7 @@ type arguments struct {
 	memory, headroom                string
 	devices                         []string
 	maxInstances                    int
-	noVerify                        bool
+	noVerify, quick                 bool
 	budget, stress                  time.Duration
 	directory, csv, json            string
 	result                          flags.Output
@@ -46,6 +46,7 @@ func (a *arguments) bind(f *flags.Set) {
 	f.SortFlags = false
 	f.StringVarP(&a.model, "model", "m", "", "model to analyze; required")
 	f.StringSliceVar(&a.repositories, "model-repository", nil, "folder with the model; may be repeated; required")
+	f.BoolVar(&a.quick, "quick", false, "answer within a minute: instance counts 1, 2 and the processors, short windows and stress, one repeat")
 	f.StringVar(&a.instances, "instance-counts", "", "instance counts to try (default 1,2,4); more are added where the answer needs them")
 	f.StringVarP(&a.batches, "batch-sizes", "b", "1", "batch sizes of the requests")
 	f.StringVar(&a.concurrency, "concurrency", "1,2,4", "numbers of requests in flight")
@@ -142,6 +143,9 @@ func (a *arguments) options() (*options, error) {
 	f := &o.Footprint
 	o.StressTime, f.Times.Idle = a.stress, min(f.Times.Idle, a.stress)
 	f.MaxInstances, f.MinGain, f.Verify, f.Budget, f.Processors = a.maxInstances, a.gain/100, !a.noVerify, a.budget, runtime.GOMAXPROCS(0)
+	if a.quick {
+		f.Quick, f.Repeats, f.Verify, f.Times.Idle = true, 1, false, quickIdle
+	}
 	var err error
 	if f.Headroom, err = flags.Headroom(a.headroom); err != nil {
 		errs = append(errs, fmt.Errorf("--memory-headroom: %w", err))
@@ -159,6 +163,33 @@ func (a *arguments) options() (*options, error) {
 	a.serverFlags(o)
 	errs = append(errs, a.loadOptions(o), o.Validate())
 	return o, errors.Join(errs...)
+}
+
+// Defaults of --quick in place of the usual ones.
+const (
+	quickInterval = 300 * time.Millisecond
+	quickTrials   = 5
+	quickStress   = time.Second
+	quickIdle     = 500 * time.Millisecond
+)
+
+// shorten gives the flags that were not set the defaults of --quick.
+func (a *arguments) shorten(changed func(flag string) bool) {
+	if !a.quick {
+		return
+	}
+	if !changed("instance-counts") {
+		a.instances = fmt.Sprintf("1,2,%d", runtime.GOMAXPROCS(0))
+	}
+	if !changed("measurement-interval") {
+		a.interval = quickInterval
+	}
+	if !changed("max-trials") {
+		a.trials = quickTrials
+	}
+	if !changed("stress-time") {
+		a.stress = quickStress
+	}
 }
 
 // serverFlags collects the flags of the servers. The analysis reads the model's configuration as they do.

@@ -60,6 +60,36 @@ func TestFlagsReachOptions(t *testing.T) {
 	require.Equal(t, 9*time.Second, o.wait)
 }
 
+// TestQuick checks that --quick changes only what was not given.
+func TestQuick(t *testing.T) {
+	t.Parallel()
+	for _, given := range []bool{false, true} {
+		a := &arguments{}
+		set := flags.New(process.Process{}, "analyze", pflag.NewFlagSet("analyze", pflag.ContinueOnError))
+		a.bind(set)
+		args := []string{"-m", "echo", "--model-repository", "a", "--quick"}
+		if given {
+			args = append(args, "--instance-counts", "7", "-p", "1s", "-r", "9", "--stress-time", "4s")
+		}
+		require.NoError(t, set.Parse(args))
+		a.shorten(set.Changed)
+		o, err := a.options()
+		require.NoError(t, err)
+		require.True(t, o.Footprint.Quick)
+		require.Equal(t, 1, o.Footprint.Repeats)
+		require.False(t, o.Footprint.Verify)
+		if given {
+			require.Equal(t, []int{7}, o.Space.Counts())
+			require.Equal(t, [2]time.Duration{time.Second, 4 * time.Second}, [2]time.Duration{o.load.Interval, o.StressTime})
+			require.Equal(t, 9, o.load.MaxTrials)
+			continue
+		}
+		require.Subset(t, o.Space.Counts(), []int{1, 2, o.Footprint.Processors})
+		require.Equal(t, [2]time.Duration{quickInterval, quickStress}, [2]time.Duration{o.load.Interval, o.StressTime})
+		require.Equal(t, quickTrials, o.load.MaxTrials)
+	}
+}
+
 // TestConfigNameAsServerFlag: the analysis knows what the servers are told in either way.
 func TestConfigNameAsServerFlag(t *testing.T) {
 	t.Parallel()

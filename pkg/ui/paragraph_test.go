@@ -1,0 +1,38 @@
+package ui_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"triton/pkg/ui"
+)
+
+// narrow is a terminal with so many columns.
+type narrow struct {
+	bytes.Buffer
+	width int
+}
+
+func (n *narrow) Size() (width, height int) { return n.width, 24 }
+
+func TestParagraph(t *testing.T) {
+	t.Parallel()
+	const text = "  why: more instances lower the throughput, by 5.1 %, see /a/path/that-is/not-broken at all"
+	small := &narrow{width: 30}
+	require.NoError(t, ui.Paragraph(small, text))
+	require.Equal(t, `  why: more instances lower
+    the throughput, by 5.1 %,
+    see
+    /a/path/that-is/not-broken
+    at all
+`, small.String())
+	var file bytes.Buffer
+	require.NoError(t, ui.Paragraph(&file, text))
+	require.Equal(t, `  why: more instances lower the throughput, by 5.1 %, see
+    /a/path/that-is/not-broken at all
+`, file.String(), "80 columns without a terminal")
+	require.NoError(t, ui.Paragraph(&file, ""))
+	require.Equal(t, "\n", file.String()[len(file.String())-1:])
+}
