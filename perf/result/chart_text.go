@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -74,34 +75,62 @@ func writeRun(w io.Writer, r *Run, u unit, p, mostThroughput, mostLatency float6
 	if p > 0 {
 		latency = "p" + sixDigits(p) + " " + u.Short
 	}
-	columns := []ui.Column{
-		{Title: "Batch", Align: ui.Right},
-		{Title: loadName(f.Settings.Mode), Align: ui.Right},
-		{Title: "Infer/s", Align: ui.Right},
-		{Title: "", Spare: 2},
-		{Title: latency, Align: ui.Right},
-		{Title: "", Spare: 1},
-		{Title: "Over time", Spare: 3},
-		{Title: "Note"},
+	columns := []ui.Column{{Title: "Batch", Align: ui.Right}, {Title: loadName(f.Settings.Mode), Align: ui.Right}}
+	repeated := f.repeated()
+	if repeated {
+		columns = append(columns, ui.Column{Title: "Repeat", Align: ui.Right})
 	}
+	columns = append(columns,
+		ui.Column{Title: "Infer/s", Align: ui.Right},
+		ui.Column{Title: "", Spare: 2},
+		ui.Column{Title: latency, Align: ui.Right},
+		ui.Column{Title: "", Spare: 1},
+		ui.Column{Title: "Over time", Spare: 3},
+		ui.Column{Title: "Note"},
+	)
 	var rows [][]string
-	for i := range f.Levels {
-		l := &f.Levels[i]
+	for _, l := range f.byLoad() {
+		row := []string{batchText(l.BatchSize), loadText(f.Settings.Mode, l)}
+		if repeated {
+			row = append(row, repeatText(l))
+		}
 		if l.Requests == 0 {
-			rows = append(rows, []string{batchText(l.BatchSize), loadText(f.Settings.Mode, l), "-", "", "-", "", "", noteOf(l)})
+			rows = append(rows, append(row, "-", "", "-", "", "", noteOf(l)))
 			continue
 		}
-		rows = append(rows, []string{
-			batchText(l.BatchSize), loadText(f.Settings.Mode, l),
+		rows = append(rows, append(row,
 			significant(l.Throughput), textBar(l.Throughput, mostThroughput),
 			u.text(deciding(l, p)), textBar(deciding(l, p), mostLatency), course(l, p), noteOf(l),
-		})
+		))
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(w, "No level was measured.")
 		return nil
 	}
 	return ui.Table(w, columns, rows)
+}
+
+// byLoad returns the levels in the order measured, with the repeats of a level one below the other.
+func (f *File) byLoad() []*Level {
+	levels := f.Levels
+	type setting struct {
+		batch int
+		load  float64
+	}
+	at := func(l *Level) setting { return setting{l.BatchSize, l.Load} }
+	first := map[setting]int{}
+	all := make([]*Level, len(levels))
+	for i := range levels {
+		l := &levels[i]
+		all[i] = l
+		if _, ok := first[at(l)]; !ok {
+			first[at(l)] = i
+		}
+	}
+	if f.repeated() {
+		slices.SortStableFunc(all, func(a, b *Level) int { return cmp.Compare(first[at(a)], first[at(b)]) })
+	}
+	return all
 }
 
 func textBar(v, most float64) string {

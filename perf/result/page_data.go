@@ -18,7 +18,7 @@ type metricData struct {
 	Label string `json:"label"`
 }
 
-// seriesData are the levels of one batch size of a run.
+// seriesData are the levels of one batch size of a run; each repeat is a series of its own.
 type seriesData struct {
 	Name     string      `json:"name"`
 	LoadName string      `json:"loadName"`
@@ -55,30 +55,56 @@ func dataOf(runs []Run, u unit) pageData {
 func seriesOf(r *Run, ps []float64, u unit) []seriesData {
 	var all []seriesData
 	for _, size := range batchSizes(r.File.Levels) {
-		s := seriesData{Name: r.Name, LoadName: loadName(r.File.Settings.Mode)}
-		if size > 0 {
-			s.Name += ", batch size " + strconv.Itoa(size)
-		}
-		for i := range r.File.Levels {
-			if l := &r.File.Levels[i]; l.BatchSize == size && l.Requests > 0 {
-				s.Levels = append(s.Levels, dataOfLevel(r.File.Settings.Mode, l, ps, u))
+		for _, repeat := range repeatsOf(r.File.Levels) {
+			s := seriesData{Name: r.Name, LoadName: loadName(r.File.Settings.Mode)}
+			if size > 0 {
+				s.Name += ", batch size " + strconv.Itoa(size)
 			}
-		}
-		if len(s.Levels) > 0 {
-			all = append(all, s)
+			if repeat > 0 {
+				s.Name += ", repeat " + strconv.Itoa(repeat)
+			}
+			for i := range r.File.Levels {
+				if l := &r.File.Levels[i]; l.BatchSize == size && l.Repeat == repeat && l.Requests > 0 {
+					s.Levels = append(s.Levels, dataOfLevel(r.File.Settings.Mode, l, ps, u))
+				}
+			}
+			if len(s.Levels) > 0 {
+				all = append(all, s)
+			}
 		}
 	}
 	return all
 }
 
 func batchSizes(levels []Level) []int {
-	var sizes []int
+	return distinct(levels, func(l *Level) int { return l.BatchSize })
+}
+
+// repeatsOf returns the repeats of levels, 0 for those that were measured once.
+func repeatsOf(levels []Level) []int { return distinct(levels, func(l *Level) int { return l.Repeat }) }
+
+// distinct returns the numbers that levels have, in the order of their first.
+func distinct(levels []Level, of func(l *Level) int) []int {
+	var all []int
 	for i := range levels {
-		if !slices.Contains(sizes, levels[i].BatchSize) {
-			sizes = append(sizes, levels[i].BatchSize)
+		if v := of(&levels[i]); !slices.Contains(all, v) {
+			all = append(all, v)
 		}
 	}
-	return sizes
+	return all
+}
+
+// repeated reports whether a file has repeats of levels.
+func (f *File) repeated() bool {
+	return slices.ContainsFunc(f.Levels, func(l Level) bool { return l.Repeat > 0 })
+}
+
+// repeatText is the repeat of a level in a table.
+func repeatText(l *Level) string {
+	if l.Repeat == 0 {
+		return "-"
+	}
+	return strconv.Itoa(l.Repeat)
 }
 
 func dataOfLevel(m Mode, l *Level, ps []float64, u unit) levelData {

@@ -54,12 +54,20 @@ func collapsed(summary string, content g.Node) g.Node {
 
 // heads are the column heads of a table with a row for each level, or more.
 func (r *runView) heads(titles ...string) g.Node {
-	return ui.PageHeads(append([]string{"Batch size", r.LoadName}, titles...)...)
+	first := []string{"Batch size", r.LoadName}
+	if r.HasRepeats {
+		first = append(first, "Repeat")
+	}
+	return ui.PageHeads(append(first, titles...)...)
 }
 
-// row begins with the batch size and the load of a level.
+// row begins with the batch size, the load and the repeat of a level.
 func (l *levelView) row(cells ...g.Node) g.Node {
-	return html.Tr(append([]g.Node{html.Td(g.Text(l.Batch)), ui.PageRowHead(g.Text(l.Load))}, cells...)...)
+	first := []g.Node{html.Td(g.Text(l.Batch)), ui.PageRowHead(g.Text(l.Load))}
+	if l.Repeat != "" {
+		first = append(first, html.Td(g.Text(l.Repeat)))
+	}
+	return html.Tr(append(first, cells...)...)
 }
 
 // eachLevel returns the rows of all levels.

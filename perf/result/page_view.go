@@ -15,18 +15,18 @@ type runView struct {
 	LoadName                                          string
 	Percentiles                                       []string
 	Parts                                             []part // names
-	HasServer, HasBatches                             bool
+	HasServer, HasBatches, HasRepeats                 bool
 	Levels                                            []levelView
 }
 
 type levelView struct {
-	Batch, Load, Throughput, Avg, Note string
-	Requests                           int
-	Percentiles                        []percentileView
-	Parts                              []part
-	Executed                           []executedView
-	Moments                            []momentView
-	Buckets                            []bucketView
+	Batch, Load, Repeat, Throughput, Avg, Note string // Repeat is empty if the file has none
+	Requests                                   int
+	Percentiles                                []percentileView
+	Parts                                      []part
+	Executed                                   []executedView
+	Moments                                    []momentView
+	Buckets                                    []bucketView
 }
 
 type percentileView struct {
@@ -66,12 +66,16 @@ func viewOf(r *Run, u unit) runView {
 	for i, name := range partNames {
 		v.Parts = append(v.Parts, part{Name: name, Class: i})
 	}
+	v.HasRepeats = f.repeated()
 	ps := percentiles(f.Levels)
 	for _, p := range ps {
 		v.Percentiles = append(v.Percentiles, sixDigits(p))
 	}
-	for i := range f.Levels {
-		l := viewOfLevel(f.Settings.Mode, &f.Levels[i], ps, u)
+	for _, one := range f.byLoad() {
+		l := viewOfLevel(f.Settings.Mode, one, ps, u)
+		if v.HasRepeats {
+			l.Repeat = repeatText(one)
+		}
 		v.HasServer, v.HasBatches = v.HasServer || l.Parts != nil, v.HasBatches || l.Executed != nil
 		v.Levels = append(v.Levels, l)
 	}
@@ -159,6 +163,7 @@ func settingsText(s *Settings) string {
 	add("windows of %g ms", s.IntervalMs, s.Windows == "time")
 	add("windows of %d requests", s.Samples, s.Windows == "count")
 	add("stable within %g %%", s.Stability, s.Stability > 0)
+	add("%d repeats", s.Repeats, s.Repeats > 1)
 	add("latency limit %g ms", s.LimitMs, s.LimitMs > 0)
 	add("input data: %s", s.Input, s.Input != "")
 	add("seed %d", s.Seed, s.Input != "")
