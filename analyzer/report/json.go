@@ -67,8 +67,14 @@ type (
 		Variant   string       `json:"variant"`
 		Satisfies bool         `json:"satisfies_constraints"`
 		Load      []loadJSON   `json:"load"`
-		Gain      *float64     `json:"gain_percent,omitempty"` // over the default configuration
+		Gain      *float64     `json:"gain_percent,omitempty"` // over the default configuration, if it is another one
 		Configs   []configJSON `json:"configs"`
+		// WithinNoise is the variant with better figures than the recommended default configuration.
+		WithinNoise *withinNoiseJSON `json:"within_noise,omitempty"`
+	}
+	withinNoiseJSON struct {
+		Variant string   `json:"variant"`
+		Gain    *float64 `json:"gain_percent,omitempty"` // over the default configuration
 	}
 	configJSON struct {
 		Model     string          `json:"model"`
@@ -199,13 +205,19 @@ func variantJSONOf(o *outcome, m *modelOutcome, v variantOutcome) variantJSON {
 }
 
 func recommend(o *outcome, m *modelOutcome) *recommendationJSON {
-	top, _ := m.Top(1)
-	best := top[0]
-	out := &recommendationJSON{Variant: best.Name, Satisfies: best.Passing, Load: loadJSONsOf(best.Best.Config), Configs: configJSONsOf(o, best.Best.Config)}
-	if base, ok := m.Default(); ok {
-		if gain := m.Scorer.Gain(best.Best.Measurement, base.Measurement); !math.IsNaN(gain) && !math.IsInf(gain, 0) {
-			out.Gain = &gain
+	v := m.Verdict()
+	out := &recommendationJSON{Variant: v.Serve.Name, Satisfies: v.Serve.Passing, Load: loadJSONsOf(v.Serve.Best.Config), Configs: configJSONsOf(o, v.Serve.Best.Config)}
+	if math.IsNaN(v.Gain) || math.IsInf(v.Gain, 0) {
+		v.Compared = false
+	}
+	switch {
+	case v.withinNoise():
+		out.WithinNoise = &withinNoiseJSON{Variant: v.Best.Name}
+		if v.Compared {
+			out.WithinNoise.Gain = &v.Gain
 		}
+	case v.Compared:
+		out.Gain = &v.Gain
 	}
 	return out
 }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"triton/analyzer/profile"
@@ -76,19 +77,36 @@ func arrange(m profile.ModelReport, scorer trial.Scorer) modelOutcome {
 	return out
 }
 
-// Top returns the n best variants and the user's own configuration, and warnings for the user.
+// Top returns the n best variants and the user's own configuration, and warnings for the user. The
+// variant to serve comes first, also where another one has better figures within noise.
 func (m *modelOutcome) Top(n int) ([]variantOutcome, []string) {
-	ranked := make([]trial.Ranked, len(m.Variants))
+	ranked := m.ranked()
 	byKey := map[string]variantOutcome{}
-	for i, v := range m.Variants {
-		ranked[i], byKey[v.Key] = v.Ranked, v
+	for _, v := range m.Variants {
+		byKey[v.Key] = v
 	}
 	top, warnings := trial.TopRanked(ranked, n)
 	out := make([]variantOutcome, len(top))
 	for i, v := range top {
 		out[i] = byKey[v.Key]
 	}
+	if len(out) == 0 || m.Name == acrossName {
+		return out, warnings
+	}
+	serve, _ := m.Scorer.Recommend(ranked)
+	if i := slices.IndexFunc(out, func(v variantOutcome) bool { return v.Key == ranked[serve].Key }); i > 0 {
+		out = slices.Insert(slices.Delete(out, i, i+1), 0, m.Variants[serve])
+	}
 	return out, warnings
+}
+
+// ranked returns the variants as package trial compares them.
+func (m *modelOutcome) ranked() []trial.Ranked {
+	all := make([]trial.Ranked, len(m.Variants))
+	for i, v := range m.Variants {
+		all[i] = v.Ranked
+	}
+	return all
 }
 
 // Default returns the best result of the user's own configuration that satisfies the constraints.

@@ -1,17 +1,15 @@
-// The summary report of a model: which of its variants is the best, by how much,
+// The summary report of a model: which of its variants to serve, how it compares with the default,
 // and how the best ones compare.
 
 package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"triton/analyzer/report/page"
 	"triton/analyzer/settings"
 	"triton/analyzer/trial"
-	"triton/pkg/ui"
 )
 
 // summaryOptions configure a summary.
@@ -96,22 +94,14 @@ func (b summaryBuilder) facts() []page.Block {
 	return all
 }
 
-// verdict says which variant is the best and by how much, and what it is.
+// verdict says which variant to serve and by how much it is better than the default, and what it is.
 func (b summaryBuilder) verdict() []page.Block {
-	best := b.best[0]
-	pieces := []string{fmt.Sprintf("In %s across %s, ", ui.Plural(b.m.Measurements(), "measurement"), ui.Plural(len(b.m.Variants), "configuration"))}
-	if members := best.Best.Config.Members; len(members) > 1 {
-		pieces[0] += "the combination of "
-		for i, m := range members {
-			if i > 0 {
-				pieces = append(pieces, " and ")
-			}
-			pieces = append(pieces, m.Name)
-		}
-	} else {
-		pieces = append(pieces, members[0].Name)
+	v := b.m.Verdict()
+	purpose := "maximizing throughput"
+	if b.opts.ObjectivesSet {
+		purpose = "meeting the objectives"
 	}
-	pieces = append(pieces, b.gain()...)
+	pieces := prepend(b.m.measuredText(), b.m.headline(v, purpose))
 	pieces[len(pieces)-1] += ", under the given constraints"
 	if b.gpu {
 		names, _ := b.o.Devices(b.best)
@@ -119,37 +109,19 @@ func (b summaryBuilder) verdict() []page.Block {
 	}
 	pieces[len(pieces)-1] += "."
 	all := []page.Block{page.Paragraph(page.Mixed(pieces...))}
-	if !best.Passing {
+	if note := v.noiseNote(); note != "" {
+		all = append(all, page.Paragraph(page.Plain(note)))
+	}
+	if !v.Serve.Passing {
 		all = append(all, page.Paragraph(page.Plain("No measurement satisfies the constraints.")))
 	} else if _, ok := b.m.Default(); !ok && b.m.Name != acrossName {
 		all = append(all, page.Paragraph(page.Plain("No measurement of the default configuration satisfies the constraints, so there is none to compare with.")))
 	}
-	return append(all, b.recommendation()...)
+	return append(append(all, b.m.figures(v)), b.recommendation(v.Serve.Best.Config)...)
 }
 
-// gain compares the best variant with the user's own configuration. The pieces begin with words
-// that are not bold.
-func (b summaryBuilder) gain() []string {
-	if b.m.Name == acrossName {
-		return []string{" is the best of all models"}
-	}
-	percent := 0.0
-	if base, ok := b.m.Default(); ok {
-		percent = math.RoundToEven(b.m.Scorer.Gain(b.best[0].Best.Measurement, base.Measurement))
-	}
-	if !(percent > 0) {
-		return []string{" provides no gain over the default configuration"}
-	}
-	purpose := "maximizing throughput"
-	if b.opts.ObjectivesSet {
-		purpose = "meeting the objectives"
-	}
-	return []string{" is ", fmt.Sprintf("%.0f%%", percent), " better than the default configuration at " + purpose}
-}
-
-// recommendation describes the best variant, and its composing models.
-func (b summaryBuilder) recommendation() []page.Block {
-	c := b.best[0].Best.Config
+// recommendation describes the variant to serve, and its composing models.
+func (b summaryBuilder) recommendation(c trial.Config) []page.Block {
 	var members page.List
 	for _, m := range c.Members {
 		members = append(members, variantCell(b.o, m.Variant))

@@ -156,10 +156,20 @@ func (p *progress) searched(r *profile.ModelReport) string {
 	if r.Spent.Total > 0 {
 		line += "\nTime: " + r.Spent.String()
 	}
-	if p.mu.best != nil {
-		line += fmt.Sprintf("\nBest: %s: %s", trialText(p.mu.best.Config), figuresText(p.mu.best.Measurement))
+	if p.mu.best == nil {
+		return line
 	}
-	return line
+	ranked := p.mu.scorer.Rank(r.Results)
+	if len(ranked) == 0 {
+		return line
+	}
+	serve, best := p.mu.scorer.Recommend(ranked)
+	if serve != best {
+		b := ranked[best].Best
+		line += fmt.Sprintf("\nNo configuration is better than the default beyond noise; the best figures:\n  %s: %s", trialText(b.Config), figuresText(b.Measurement))
+	}
+	b := ranked[serve].Best
+	return line + fmt.Sprintf("\nRecommended: %s: %s", trialText(b.Config), figuresText(b.Measurement))
 }
 
 func figuresText(m *trial.Measurement) string {

@@ -3,6 +3,7 @@ package profile
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"syscall"
@@ -261,16 +262,54 @@ func TestProgress(t *testing.T) {
 	p.observe(profile.Measured{Result: result(100)})
 	p.observe(profile.Measured{Result: result(50), Reused: true})
 	p.observe(profile.Measured{Result: trial.Result{Config: config, Failure: &trial.Failure{Err: errors.New("no memory\n\n")}}})
-	p.observe(profile.Searched{Report: &profile.ModelReport{Name: "m", Results: make([]trial.Result, 3), Reason: "enough"}})
+	p.observe(profile.Searched{Report: &profile.ModelReport{Name: "m", Results: []trial.Result{result(100), result(50), {Config: config}}, Reason: "enough"}})
 	assert.Equal(t, `Searching for the best configuration of m
 [1] m_config_0, batch 1, request rate 9: 100.0 infer/sec, p99 2.00 ms, the best so far
 [2] m_config_0, batch 1, request rate 9: 50.0 infer/sec, p99 2.00 ms (from the checkpoint)
 [3] m_config_0, batch 1, request rate 9: failed: no memory
 Search of m is over after 3 trials: enough
-Best: m_config_0, batch 1, request rate 9: 100.0 infer/sec, p99 2.00 ms
+Recommended: m_config_0, batch 1, request rate 9: 100.0 infer/sec, p99 2.00 ms
 `, out.String())
 	view := p.render(60, 10)
 	assert.Contains(t, view, "m  3 trials, 1 failed")
 	assert.Contains(t, view, "best  m_config_0")
 	require.NoError(t, p.stop())
+}
+
+// TestRecommended: the last line obeys the intervals as the reports do.
+func TestRecommended(t *testing.T) {
+	t.Parallel()
+	of := func(name string, throughput float64, patch trial.Patch) trial.Result {
+		return trial.Result{
+			Config: trial.Config{Members: []trial.Member{{Variant: trial.Variant{Model: "m", Name: name, Patch: patch}, Load: trial.Load{Batch: 1, Concurrency: 2}}}},
+			Measurement: &trial.Measurement{
+				Members:    []trial.Values{{trial.Throughput: throughput, trial.LatencyP99: 2}},
+				Confidence: map[trial.Metric]trial.Interval{trial.Throughput: {Low: throughput - 8, High: throughput + 8}},
+			},
+		}
+	}
+	for _, c := range []struct {
+		throughput float64
+		want       string
+	}{
+		{110, `Search of m is over after 2 trials: enough
+No configuration is better than the default beyond noise; the best figures:
+  m_config_0, batch 1, concurrency 2: 110.0 infer/sec, p99 2.00 ms
+Recommended: m_config_default, batch 1, concurrency 2: 100.0 infer/sec, p99 2.00 ms
+`},
+		{120, `Search of m is over after 2 trials: enough
+Recommended: m_config_0, batch 1, concurrency 2: 120.0 infer/sec, p99 2.00 ms
+`},
+	} {
+		results := []trial.Result{of("m_config_default", 100, nil), of("m_config_0", c.throughput, trial.Patch{"max_batch_size": 8})}
+		p := &progress{w: io.Discard}
+		p.observe(profile.Searching{Subject: profile.Subject{Models: []profile.Model{{Model: settings.Model{Name: "m"}}}}})
+		for _, r := range results {
+			p.observe(profile.Measured{Result: r})
+		}
+		var out bytes.Buffer
+		p.w = &out
+		p.observe(profile.Searched{Report: &profile.ModelReport{Name: "m", Results: results, Reason: "enough"}})
+		assert.Equal(t, c.want, out.String())
+	}
 }
