@@ -31,10 +31,16 @@ type Column struct {
 	Spare int
 }
 
-// Table writes rows under the columns, in box-drawing lines.
+// Table writes rows under the columns, in box-drawing lines. On a terminal that is too narrow, spare
+// columns are dropped first, then cells are wrapped between words; if not even the words fit, each row
+// is a block of lines.
 func Table(w io.Writer, columns []Column, rows [][]string) error {
 	if width, _ := terminalSize(w); width > 0 {
 		columns, rows = narrow(width, columns, rows)
+		var fits bool
+		if columns, rows, fits = wrapCells(width, columns, rows); !fits {
+			return writeBlocks(w, width, columns, rows)
+		}
 	}
 	header := make([]string, len(columns))
 	align := make(tw.Alignment, len(columns))
@@ -69,7 +75,7 @@ func WriteText(w io.Writer, d Document) error {
 		return err
 	}
 	for _, note := range d.Notes {
-		if _, err := fmt.Fprintln(w, note); err != nil {
+		if err := WriteLine(w, note); err != nil {
 			return err
 		}
 	}

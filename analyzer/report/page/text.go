@@ -16,13 +16,19 @@ func (p *Page) WriteText(w io.Writer) error {
 		case Heading:
 			fmt.Fprintf(w, "\n%s\n", b)
 		case Paragraph:
-			fmt.Fprintf(w, "\n%s\n", Text(b))
+			if err := ui.WriteLine(w, "\n"+Text(b).String()); err != nil {
+				return err
+			}
 		case List:
 			for _, t := range b {
-				fmt.Fprintf(w, "  - %s\n", t)
+				if err := ui.WriteLine(w, "  - "+t.String()); err != nil {
+					return err
+				}
 			}
 		case Table:
-			fmt.Fprintf(w, "\n%s\n", b.Caption)
+			if err := ui.WriteLine(w, "\n"+b.Caption); err != nil {
+				return err
+			}
 			columns := make([]ui.Column, len(b.Columns))
 			for i, c := range b.Columns {
 				columns[i] = ui.Column{Title: c.title(), Align: map[bool]ui.Align{true: ui.Right}[c.Number]}

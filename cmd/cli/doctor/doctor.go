@@ -124,21 +124,26 @@ func write(w io.Writer, form string, found []Finding) error {
 	}
 	columns := []ui.Column{{Title: ""}, {Title: "Check"}, {Title: "Found"}}
 	rows := make([][]string, len(found))
-	advice := ""
+	var advice []string
 	counts := map[State]int{}
 	for i, x := range found {
 		rows[i] = []string{string(x.State), x.Check, x.Found}
 		counts[x.State]++
 		if x.Advice != "" {
-			advice += fmt.Sprintf("%s, %s: %s\n", x.State, x.Check, x.Advice)
+			advice = append(advice, fmt.Sprintf("%s, %s: %s", x.State, x.Check, x.Advice))
 		}
 	}
 	if err := ui.Table(w, columns, rows); err != nil {
 		return err
 	}
-	if advice != "" {
-		advice = "\nWhat to do:\n" + advice
+	if len(advice) > 0 {
+		advice = append([]string{"", "What to do:"}, advice...)
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s, %s\n", advice, ui.Plural(counts[Failure], "failure"), ui.Plural(counts[Warning], "warning"))
+	for _, line := range advice {
+		if err := ui.WriteLine(w, line); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s, %s\n", ui.Plural(counts[Failure], "failure"), ui.Plural(counts[Warning], "warning"))
 	return err
 }
