@@ -238,7 +238,7 @@ func testsOf(m Mode, a, b *group, pairs bool, o CompareOptions) []*test {
 			t.flaw = "too few requests"
 		}
 		if t.flaw == "" {
-			if pairs && len(sa.logs) == len(sb.logs) {
+			if pairs && len(sa.logs) == len(levelsA) && len(sb.logs) == len(levelsB) {
 				t.difference = comparePairs(sa, sb, o.RunSpread)
 			} else {
 				t.difference = compareSamples(sa, sb, o.RunSpread)
