@@ -44,7 +44,7 @@ func (c *Comparison) answer() {
 			c.Headline = fmt.Sprintf("B is as fast as A where it can be told: %d of %d figures are within %g %%.", c.Same, total, 100*c.Threshold)
 		}
 	default:
-		c.Headline = fmt.Sprintf("No difference found. %s can only show differences above %.0f %%, since runs of one server differ.", c.runsText(), 100*max(c.detectable, c.Threshold))
+		c.Headline = fmt.Sprintf("No difference found. %s can only show a fall of more than %.0f %%, since runs of one server differ.", c.runsText(), 100*max(c.detectable, c.Threshold))
 	}
 	switch {
 	case c.Unclear > 0 && c.Worse+c.Better > 0:

@@ -100,7 +100,7 @@ type Comparison struct {
 	NoVerdict   int          `json:"no_verdict"`
 	Failed      int          `json:"failed"` // figures that are worse, or beyond a limit if there are limits
 
-	detectable float64 // smallest relative difference that would have been told
+	detectable float64 // smallest relative fall that would have been told
 }
 
 // Difference is that of one figure of one level. Throughput is in inferences per second,
@@ -284,7 +284,7 @@ func (c *Comparison) correct(tests []*test) {
 		}
 		for _, t := range f {
 			t.Probability = &p
-			c.detectable = min(c.detectable, math.Expm1(t.difference.detectable(c.Significance/float64(len(family)))))
+			c.detectable = min(c.detectable, -math.Expm1(-t.difference.detectable(c.Significance/float64(len(family)))))
 		}
 	}
 }

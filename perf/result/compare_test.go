@@ -141,7 +141,7 @@ func TestHeadline(t *testing.T) {
 		a, b           Side
 		headline, next string
 	}{
-		{"one run", side("a", a[:1]), side("b", repeated(1, 1100, 1, 2)[:1]), "No difference found. One run a side can only show differences above ", "Measure both sides with --repeat 5."},
+		{"one run", side("a", a[:1]), side("b", repeated(1, 1100, 1, 2)[:1]), "No difference found. One run a side can only show a fall of more than ", "Measure both sides with --repeat 5."},
 		{"equal", side("a", a), side("b", repeated(1, 1000, 1, 2)), "B is as fast as A: every figure is within 5 %.", ""},
 		{"slower", side("a", a), side("b", repeated(1, 1200, 1, 2)), "B is worse: throughput at concurrency 1 is 1", ""},
 		{"faster", side("a", a), side("b", repeated(1, 800, 1, 2)), "B is better: throughput at concurrency 1 is 2", ""},
