@@ -27,11 +27,14 @@ type Options struct {
 }
 
 // Write writes the result file of a report.
-func Write(w io.Writer, r *perf.Report, o Options) error {
+func Write(w io.Writer, r *perf.Report, o Options) error { return New(r, o).Write(w) }
+
+// Write writes the file.
+func (f *File) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(New(r, o)); err != nil {
+	if err := e.Encode(f); err != nil {
 		return fmt.Errorf("result file: %w", err)
 	}
 	return nil

@@ -24,7 +24,8 @@ type compareOptions struct {
 	output, file, threshold, figures, runSpread, baseline, failOn string
 	significance                                                  float64
 	maxBaselineAge                                                int // days
-	allowDifferent, requireVerdict                                bool
+	allowDifferent, requireVerdict, live                          bool
+	save                                                          string // folder for the results of live
 }
 
 func (o *compareOptions) bind(f *flags.Set) {
@@ -38,6 +39,8 @@ func (o *compareOptions) bind(f *flags.Set) {
 	f.IntVar(&o.maxBaselineAge, "max-baseline-age", 30, "days from which on a baseline gets a note that it is old; 0: never")
 	f.StringVar(&o.failOn, "fail-on", "", "what fails instead of any figure that is worse: a list such as p99>10%,throughput<5%")
 	f.BoolVar(&o.requireVerdict, "require-verdict", false, "exit with 3 if no figure has a verdict")
+	f.BoolVar(&o.live, "live", false, "A and B are addresses of servers, which are measured in turn; options of triton perf follow --")
+	f.StringVar(&o.save, "save", "", "with --live: folder for the two results, a.json and b.json")
 	f.BoolVar(&o.allowDifferent, "allow-different", false, "compare measurements of different machines, models or protocols")
 }
 
@@ -45,7 +48,7 @@ func (o *compareOptions) bind(f *flags.Set) {
 func newCompareCommand(p process.Process) *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
-		Use:   "compare A B",
+		Use:   "compare A B [-- options of triton perf]",
 		Short: "Compare two results level by level",
 		Long: `Compare result B with result A level by level, and say which differences are more
 than chance. A side is a result file, several with commas between them, or a folder.
@@ -60,6 +63,10 @@ threshold; the same if it is within the threshold; else it is unclear, and more 
 would tell. A level that the client limited, that was not stable or has grade D to F
 has no verdict. Results of other processors, models or protocols are not comparable.
 
+With --live A and B are servers: every level is measured on one and then on the other,
+in turn, 5 times unless --repeat says otherwise. What changes on the machine meanwhile
+concerns both, so that this finds smaller differences than two files do.
+
 A limit of --fail-on is passed if the difference is more than chance and the estimate
 of the change is beyond the limit.
 
@@ -68,12 +75,22 @@ one is, 2 when the command line is wrong, a file cannot be read or the files hav
 level in common, and 3 when no figure has a verdict and --require-verdict is given.`,
 		Example: `  triton perf compare main.json branch.json --threshold 3%
   triton perf compare --baseline main.json branch.json --fail-on 'p99>10%' --output markdown
-  triton perf compare main1.json,main2.json,main3.json branch/`,
+  triton perf compare main1.json,main2.json,main3.json branch/
+  triton perf compare --live localhost:8000 localhost:9000 -- -m simple --concurrency-range 1,8`,
 	}
 	f := flags.New(p, "perf compare", cmd.Flags())
 	o.bind(f)
 	f.FillBefore(cmd, nil)
-	cmd.RunE = func(_ *cobra.Command, args []string) error { return runCompare(p, o, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !o.live {
+			return runCompare(p, o, args)
+		}
+		options := []string(nil)
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			args, options = args[:at], args[at:]
+		}
+		return runLive(cmd.Context(), p, o, args, options)
+	}
 	return cmd
 }
 
@@ -138,10 +155,18 @@ func runCompare(p process.Process, o compareOptions, names []string) error {
 	if err != nil {
 		return process.UsageError("%w", err)
 	}
+	if o.save != "" {
+		return process.UsageError("--save belongs to --live: the results of %s and %s are files already", names[0], names[1])
+	}
 	c, err := o.compare(names[0], names[1], options)
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
+	return o.end(p, c, options)
+}
+
+// end writes a comparison and returns the exit code.
+func (o *compareOptions) end(p process.Process, c *result.Comparison, options result.CompareOptions) error {
 	if err := writeTo(p, o.file, func(w io.Writer) error { return result.WriteComparison(w, c, o.output) }); err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
@@ -164,6 +189,18 @@ func (o *compareOptions) compare(nameA, nameB string, options result.CompareOpti
 	if err != nil {
 		return nil, err
 	}
+	c, err := compareSides(a, b, options)
+	if err != nil {
+		return nil, err
+	}
+	if o.baseline != "" {
+		c.Notes = append(c.Notes, result.BaselineNotes(a, b, time.Now(), time.Duration(o.maxBaselineAge)*24*time.Hour)...)
+	}
+	return c, nil
+}
+
+// compareSides compares two sides, and says which limit no level has a figure for.
+func compareSides(a, b result.Side, options result.CompareOptions) (*result.Comparison, error) {
 	c, err := result.Compare(a, b, options)
 	if err != nil {
 		return nil, err
@@ -172,9 +209,6 @@ func (o *compareOptions) compare(nameA, nameB string, options result.CompareOpti
 		if !slices.ContainsFunc(c.Differences, func(d result.Difference) bool { return d.Figure == l.Figure }) {
 			return nil, fmt.Errorf("--fail-on: no level that both sides have has %s: measure with --percentile %s", l.Figure, strings.TrimPrefix(l.Figure, "p"))
 		}
-	}
-	if o.baseline != "" {
-		c.Notes = append(c.Notes, result.BaselineNotes(a, b, time.Now(), time.Duration(o.maxBaselineAge)*24*time.Hour)...)
 	}
 	return c, nil
 }
