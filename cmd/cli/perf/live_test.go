@@ -45,11 +45,11 @@ func TestCompareLiveErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"--live a:1 -- -m null": "takes the addresses of two servers",
 		"--live a:1 b:1":        "-m (model name)",
-		"--live a:1 b:1 -- -m null --concurrency-range 1:0 -l 100":           "a range with an end",
-		"--live a:1 b:1 -- -m null -f out.csv":                               "use --save FOLDER",
-		"--live a:1 b:1 --baseline x.json -- -m null":                        "--live measures both sides",
-		"x.json y.json --save folder":                                        "--save belongs to --live",
-		"--live " + s.Address + " 127.0.0.1:1 -- -m null --request-count 20": "B (127.0.0.1:1): ",
+		"--live a:1 b:1 -- -m null --concurrency-range 1:8 --binary-search -l 9": "a range with an end",
+		"--live a:1 b:1 -- -m null -f out.csv":                                   "use --save FOLDER",
+		"--live a:1 b:1 --baseline x.json -- -m null":                            "--live measures both sides",
+		"x.json y.json --save folder":                                            "--save belongs to --live",
+		"--live " + s.Address + " 127.0.0.1:1 -- -m null --request-count 20":     "B (127.0.0.1:1): ",
 	} {
 		code, _, errs := run(t, nil, append([]string{"compare"}, strings.Fields(args)...)...)
 		require.Equal(t, 2, code, args)
