@@ -72,7 +72,7 @@ func TestCannotStart(t *testing.T) {
 		{"", "error: creating server: Invalid argument - --model-repository must be specified\n"},
 		{"--model-repository /no/such/folder", "error: creating server: Internal - failed to stat file /no/such/folder\n"},
 	} {
-		code, _, errs := clitest.Run(t, nil, append([]string{"serve", "--allow-metrics=false"}, strings.Fields(c.args)...)...)
+		code, _, errs := clitest.Run(t, nil, append([]string{"serve", "--http-port=0", "--grpc-port=0", "--allow-metrics=false"}, strings.Fields(c.args)...)...)
 		require.Equal(t, 1, code)
 		require.Contains(t, errs, c.want)
 	}
@@ -153,7 +153,8 @@ func TestNamedLibraryMissing(t *testing.T) {
 	models := clitest.Models(t)
 	code, _, errs := clitest.Run(t, nil, "repo", "example", models, "--model", "simple")
 	require.Zero(t, code, errs)
-	code, _, errs = clitest.Run(t, nil, "serve", "--model-repository", models, "--onnxruntime-library", "/no/such/library")
+	code, _, errs = clitest.Run(t, nil, "serve", "--http-port=0", "--grpc-port=0", "--metrics-port=0",
+		"--model-repository", models, "--onnxruntime-library", "/no/such/library")
 	require.Equal(t, 1, code)
 	require.Contains(t, errs, "error: creating server: Internal - failed to load all models\n")
 	require.Contains(t, errs, "the ONNX Runtime library '/no/such/library' given by the setting --onnxruntime-library cannot be used")
