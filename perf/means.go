@@ -63,7 +63,7 @@ func (r *Report) repeated(repeats []*Level) Repeated {
 	}
 	if len(l.Of) == 0 {
 		l.Level = *first
-		l.Level.Repeat = 0
+		l.Repeat = 0
 		return l
 	}
 	for _, one := range l.Of {

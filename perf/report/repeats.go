@@ -30,16 +30,14 @@ func writeRepeats(w io.Writer, r *perf.Report) error {
 	if several {
 		d.Columns = append(d.Columns, ui.Column{Title: "Batch", Align: ui.Right})
 	}
-	for _, c := range []ui.Column{
+	d.Columns = append(d.Columns, []ui.Column{
 		{Title: label(r.Settings.Mode), Align: ui.Right},
 		{Title: "Figure"},
 		{Title: "Mean", Align: ui.Right},
 		{Title: "±%", Align: ui.Right},
 		{Title: "Lowest", Align: ui.Right},
 		{Title: "Highest", Align: ui.Right},
-	} {
-		d.Columns = append(d.Columns, c)
-	}
+	}...)
 	for i := range levels {
 		l := &levels[i]
 		if len(l.Of) == 0 {

@@ -42,7 +42,7 @@ func ReadSide(text string) (Side, error) {
 	}
 	slices.SortStableFunc(s.Runs, func(a, b Run) int { return a.File.Created.Compare(b.File.Created) })
 	s.Name = filepath.Base(text)
-	if len(names) > 1 && !(info != nil && info.IsDir()) {
+	if len(names) > 1 && (info == nil || !info.IsDir()) {
 		s.Name = fmt.Sprintf("%s and %d more", s.Runs[0].Name, len(names)-1)
 	}
 	return s, nil

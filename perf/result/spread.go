@@ -89,7 +89,7 @@ func comparePairs(a, b sample, spread float64) difference {
 	}
 	d.center = meanOf(d.logs)
 	e := d.meanOfRuns(2 * spread * spread)
-	return difference{e.value, e.err, e.freedom}
+	return difference(e)
 }
 
 // probability returns the probability of such a difference if there is none.

@@ -160,7 +160,7 @@ func (l *live) measureSide(ctx context.Context, i int) (*result.File, error) {
 	case rep.Interrupted:
 		return nil, nil
 	}
-	io.WriteString(l.process.Stderr, notices.text.String())
+	fmt.Fprint(l.process.Stderr, notices.text.String())
 	return result.New(rep, fileOptions(l.process, o)), nil
 }
 

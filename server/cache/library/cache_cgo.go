@@ -239,7 +239,7 @@ func (c *Cache) finalize() error {
 	for _, w := range c.workers {
 		w.handle.Delete()
 		for _, call := range w.calls {
-			C.trt_cache_call_delete(call)
+			C.trt_cache_call_end(call)
 		}
 	}
 	C.free(unsafe.Pointer(c.native))

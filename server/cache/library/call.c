@@ -33,24 +33,38 @@ int trt_cache_finalize(struct trt_cache *cache, int *code, char **message) {
 	return outcome(((finalize_function)cache->finalize)(cache->instance), code, message);
 }
 
+// The calls that nobody uses. They are used again and never freed: a thread of a library may copy long after
+// its function has returned, even after its cache has ended, and must find that the call is over.
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct trt_cache_call *idle;
+
 struct trt_cache_call *trt_cache_call_new(uintptr_t owner) {
-	struct trt_cache_call *call = calloc(1, sizeof *call);
+	pthread_mutex_lock(&idle_lock);
+	struct trt_cache_call *call = idle;
 	if (call) {
+		idle = call->next;
+	}
+	pthread_mutex_unlock(&idle_lock);
+	if (!call) {
+		call = calloc(1, sizeof *call);
+		if (!call) {
+			return NULL;
+		}
 		pthread_mutex_init(&call->entry.lock, NULL);
 		pthread_cond_init(&call->entry.copied, NULL);
-		call->allocator.owner = owner;
 	}
+	call->allocator.owner = owner; // read only while the call is active
 	return call;
 }
 
-void trt_cache_call_delete(struct trt_cache_call *call) {
+void trt_cache_call_end(struct trt_cache_call *call) {
 	if (!call) {
 		return;
 	}
-	pthread_cond_destroy(&call->entry.copied);
-	pthread_mutex_destroy(&call->entry.lock);
-	free(call->entry.buffers);
-	free(call);
+	pthread_mutex_lock(&idle_lock);
+	call->next = idle;
+	idle = call;
+	pthread_mutex_unlock(&idle_lock);
 }
 
 char *trt_cache_call_key(struct trt_cache_call *call) { return call->key; }

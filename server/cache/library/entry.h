@@ -31,4 +31,5 @@ struct trt_cache_call {
 	TRITONCACHE_CacheEntry entry;
 	TRITONCACHE_Allocator allocator;
 	char key[TRT_CACHE_KEY];
+	struct trt_cache_call *next; // idle
 };

@@ -25,7 +25,7 @@ struct trt_cache {
 struct trt_cache_call;
 
 struct trt_cache_call *trt_cache_call_new(uintptr_t owner);
-void trt_cache_call_delete(struct trt_cache_call *call);
+void trt_cache_call_end(struct trt_cache_call *call);
 char *trt_cache_call_key(struct trt_cache_call *call);
 
 // These return a result from above. The caller frees the message of an error.
