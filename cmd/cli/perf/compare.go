@@ -71,8 +71,8 @@ A limit of --fail-on is passed if the difference is more than chance and the est
 of the change is beyond the limit.
 
 The exit code is 0 when no figure is worse (with --fail-on: no limit is passed), 1 when
-one is, 2 when the command line is wrong, a file cannot be read or the files have no
-level in common, and 3 when no figure has a verdict and --require-verdict is given.`,
+one is, 2 when the command line is wrong, a file cannot be read, a measurement of --live
+failed or the sides have no level in common, and 3 when no figure has a verdict and --require-verdict is given.`,
 		Example: `  triton perf compare main.json branch.json --threshold 3%
   triton perf compare --baseline main.json branch.json --fail-on 'p99>10%' --output markdown
   triton perf compare main1.json,main2.json,main3.json branch/

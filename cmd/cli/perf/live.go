@@ -41,10 +41,7 @@ func runLive(ctx context.Context, p process.Process, o compareOptions, addresses
 	if err != nil {
 		return process.UsageError("%w", err)
 	}
-	switch err := l.measure(ctx); {
-	case errors.Is(err, errQuit):
-		return nil
-	case err != nil:
+	if err := l.measure(ctx); err != nil { // also if the user ended it: a gate must not pass for that
 		return &process.ExitError{Code: process.Usage, Err: err}
 	}
 	if o.save != "" {
@@ -107,7 +104,7 @@ func (l *live) measure(ctx context.Context) error {
 		complete, err := l.measureRepeat(ctx, repeat, pairing)
 		switch {
 		case context.Cause(ctx) != nil:
-			return context.Cause(ctx)
+			return errors.New("interrupted: nothing is compared")
 		case err != nil:
 			return err
 		case !complete && repeat == 1:

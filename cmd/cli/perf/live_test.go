@@ -71,3 +71,31 @@ func TestCompareLiveInterrupted(t *testing.T) {
 	require.Contains(t, errs, "comparing the repeats that are complete")
 	require.Contains(t, out, "A is "+s.Address)
 }
+
+// TestCompareLiveEnded: the second signal ends a measurement, and a gate does not pass for that.
+func TestCompareLiveEnded(t *testing.T) {
+	t.Parallel()
+	hang := nullServer(t)
+	release := make(chan struct{})
+	defer close(release)
+	c := clitest.New()
+	hang.Respond = func(uint64) (string, bool) {
+		again := time.NewTicker(100 * time.Millisecond)
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				select {
+				case c.Signals <- syscall.SIGINT:
+				default: // the program has not taken the last ones
+				}
+			case <-release:
+				return "", true
+			}
+		}
+	}
+	code, out, errs := c.Start(nil, "perf", "compare", "--live", hang.Address, hang.Address, "--", "-m", "null", "-p", "60000").Wait(t)
+	require.Equal(t, 2, code)
+	require.Empty(t, out)
+	require.Contains(t, errs, "interrupted: nothing is compared")
+}
