@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // usualWidth is the number of columns of a line where no terminal says it.
@@ -18,21 +16,6 @@ func Paragraph(w io.Writer, text string) error {
 	if width <= 0 {
 		width = usualWidth
 	}
-	words := strings.Fields(text)
-	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	line := indent
-	var lines []string
-	for i, word := range words {
-		switch {
-		case i == 0:
-			line += word
-		case ansi.StringWidth(line)+1+ansi.StringWidth(word) > width:
-			lines = append(lines, line)
-			line = indent + "  " + word
-		default:
-			line += " " + word
-		}
-	}
-	_, err := fmt.Fprintln(w, strings.Join(append(lines, line), "\n"))
+	_, err := fmt.Fprintln(w, strings.Join(wrap(text, width, "  "), "\n"))
 	return err
 }

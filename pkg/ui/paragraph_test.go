@@ -9,18 +9,10 @@ import (
 	"triton/pkg/ui"
 )
 
-// narrow is a terminal with so many columns.
-type narrow struct {
-	bytes.Buffer
-	width int
-}
-
-func (n *narrow) Size() (width, height int) { return n.width, 24 }
-
 func TestParagraph(t *testing.T) {
 	t.Parallel()
 	const text = "  why: more instances lower the throughput, by 5.1 %, see /a/path/that-is/not-broken at all"
-	small := &narrow{width: 30}
+	small := &screen{width: 30}
 	require.NoError(t, ui.Paragraph(small, text))
 	require.Equal(t, `  why: more instances lower
     the throughput, by 5.1 %,

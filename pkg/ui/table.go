@@ -67,7 +67,7 @@ func Table(w io.Writer, columns []Column, rows [][]string) error {
 // WriteText writes a document for people: its table, and the lines above and below it.
 func WriteText(w io.Writer, d Document) error {
 	for _, line := range d.Lead {
-		if _, err := fmt.Fprintln(w, line); err != nil {
+		if err := WriteLine(w, line); err != nil {
 			return err
 		}
 	}
