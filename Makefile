@@ -16,9 +16,9 @@ endif
 # gRPC's trace pages would bring in the templates of the standard library, and with them a
 # quarter more of a program (pkg/ui, WritePage).
 TAGS     = grpcnotrace
-# One set of flags for the program, the tests and the linter, so that each package is compiled once. Nothing here is
-# linked with debug information, and a sixth of the compiler's time makes it. Releases add -trimpath
-# (deploy/packages.sh).
+# One set of flags for the program, the tests and the linter, so that each package is compiled once. Debug information
+# takes a sixth of the compiler's time, and neither the program nor the tests of `make test` are linked with it.
+# Releases add -trimpath (deploy/packages.sh).
 export GOFLAGS ?= -tags=$(TAGS) -gcflags=all=-dwarf=false
 MODELS  ?= models
 DEMO_PORT ?= 8000
@@ -183,7 +183,7 @@ isolation: onnxruntime ## the tests of the server with all models in processes o
 	TRITON_KILLS=200 go test -count=1 -v -run 'TestKills' ./server/backend/isolated/
 
 .PHONY: compare
-compare: build onnxruntime oracle ## send the same requests to NVIDIA's server and to ours: 35 minutes, of which they mostly wait
+compare: build onnxruntime oracle ## send the same requests to NVIDIA's server and to ours: half an hour, which is mostly waiting
 	TRITON_ORACLE=$(abspath $(ORACLE)) go test -count=1 -v -timeout 90m -run 'TestCompare' ./cmd/triton/ ./pkg/modelconfig/
 
 # TestGroundTruth starts two processes of Python for most cases; TestServe few.

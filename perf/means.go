@@ -13,7 +13,7 @@ type Repeated struct {
 	// Of are the repeats that count, in the order measured: those with figures that were not interrupted.
 	// Without any Level is one that does not count.
 	Of []*Level
-	// The figures of people, over the repeats.
+	// The figures that people look at, over the repeats. They hide those of Level, which are their values.
 	Throughput, AvgLatency, P99 Mean
 }
 
