@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -83,10 +84,38 @@ func (r *Report) repeated(repeats []*Level) Repeated {
 	l.AvgLatency = over(l.Of, func(s *Summary) float64 { return float64(s.AvgLatency) })
 	l.P99 = over(l.Of, func(s *Summary) float64 { return float64(s.Latency(99)) })
 	l.Summary = means(l.Of)
+	l.Stable = l.Stable && (!r.Settings.repeatsDecide() || l.width() <= r.Settings.Stability)
 	limit := r.Settings.LatencyLimit
 	l.OverLimit = l.Stable && limit > 0 && l.Stabilizing >= limit
 	l.Grade = grade(&l.Level)
 	return l
+}
+
+// enoughRepeats is how many repeats of a level decide if it is stable, instead of its windows. Then a repeat is
+// as long as the windows that have to agree, so that a run takes a time that is known before.
+const enoughRepeats = 5
+
+func (c *Config) repeatsDecide() bool { return c.Repeats >= enoughRepeats && len(c.StopWhen) == 0 }
+
+// width returns how well throughput and latency are known, as a share of them: 0.1 is ±10 %.
+func (l *Level) width() float64 {
+	return max(l.ThroughputInterval.Width(l.Throughput), l.StabilizingInterval.Width(float64(l.Stabilizing)))
+}
+
+// judgeRepeats says of which levels the repeats disagree too much.
+func (r *run) judgeRepeats() {
+	if !r.settings.repeatsDecide() || r.report.Interrupted {
+		return
+	}
+	r.report.Settings = r.settings
+	for _, l := range r.report.Repeated() {
+		if l.Stable || len(l.Of) == 0 {
+			continue
+		}
+		r.report.Unstable = true
+		r.notice(fmt.Sprintf("Failed to obtain stable measurement for %s: the mean of %d repeats is known to ±%.2g %%, and ±%g %% is wanted. Please try to increase the --repeat or the --measurement-interval.",
+			l.Load, len(l.Of), 100*l.width(), 100*r.settings.Stability))
+	}
 }
 
 // over returns a figure over the repeats of a level.

@@ -67,7 +67,7 @@ func grade(l *Level) Grade {
 	if !l.Stable {
 		return "E"
 	}
-	width := max(l.ThroughputInterval.Width(l.Throughput), l.StabilizingInterval.Width(float64(l.Stabilizing)))
+	width := l.width()
 	for _, g := range grades {
 		if width <= g.width {
 			return g.grade

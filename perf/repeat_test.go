@@ -80,3 +80,39 @@ func TestRepeatsNeedKnownLevels(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 }
+
+// TestRepeatsDecideWhatIsStable: from five repeats on a repeat is three windows long, also if these disagree, and
+// the level is stable if the repeats agree.
+func TestRepeatsDecideWhatIsStable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(0)
+		began := time.Now()
+		f.latency = func(uint64) time.Duration { // changes every 2 s, so that windows of 5 s differ
+			return time.Millisecond << (time.Since(began) / (2 * time.Second) % 2)
+		}
+		five := func(c *perf.Config) { c.Repeats = 5 }
+		rep, ev, err := measure(t, f, five)
+		require.NoError(t, err)
+		require.Empty(t, ev.notices())
+		require.False(t, rep.Unstable)
+		require.Len(t, rep.Levels, 5)
+		disagree := 0
+		for _, l := range rep.Levels {
+			require.Equal(t, 3, l.Trials)
+			if l.Spread.Throughput > rep.Settings.Stability {
+				disagree++
+			}
+		}
+		require.Positive(t, disagree)
+		require.True(t, rep.Repeated()[0].Stable)
+
+		f = newFake(0)
+		f.latency = func(n uint64) time.Duration { return time.Duration(1+n) * 100 * time.Microsecond }
+		rep, ev, err = measure(t, f, five)
+		require.NoError(t, err)
+		require.True(t, rep.Unstable)
+		require.Len(t, ev.notices(), 1)
+		require.Regexp(t, `^Failed to obtain stable measurement for concurrency 1: the mean of 5 repeats is known to ±\d+ %, and ±10 % is wanted\. Please try to increase the --repeat or the --measurement-interval\.$`, ev.notices()[0])
+		require.Equal(t, "not stable", rep.Means().Failed[0].Problem())
+	})
+}

@@ -73,7 +73,8 @@ type Level struct {
 	Load   Load
 	Repeat int // of Config.Repeats, from 1; 0: the level is measured once
 	// Stable says that enough was measured: the windows agree, the goals are met, the level is surely too
-	// slow for Config.LatencyLimit or Config.StopBelow, or all of Config.RequestCount were answered.
+	// slow for Config.LatencyLimit or Config.StopBelow, all of Config.RequestCount were answered, or the level
+	// has so many repeats that they decide: see Repeated.
 	Stable     bool
 	OverLimit  bool     // stable, and not below Config.LatencyLimit
 	Incomplete bool     // interrupted

@@ -241,6 +241,7 @@ func (r *run) sweeps(ctx context.Context) error {
 			return err
 		}
 	}
+	r.judgeRepeats()
 	return nil
 }
 

@@ -79,12 +79,16 @@ func (t *lastWindows) add(w *window, p point, err error) {
 	}
 }
 
-// measureUntilAgreed measures until three windows agree, as perf_analyzer does. It returns the last
-// three windows, nil if none has requests.
+// measureUntilAgreed measures until three windows agree, as perf_analyzer does, or three windows of a level
+// whose repeats have to agree instead. It returns the last three windows, nil if none has requests.
 func (r *run) measureUntilAgreed(ctx context.Context, cursor *windowCursor, l *Level) (*window, error) {
 	var t lastWindows
-	threshold := r.settings.Stability
-	for l.Trials < r.settings.MaxTrials && !l.Stable && !l.Incomplete { // awaitAnswers may have set Incomplete
+	threshold, most := r.settings.Stability, r.settings.MaxTrials
+	repeats := r.settings.repeatsDecide()
+	if repeats {
+		most = min(most, windowCount)
+	}
+	for l.Trials < most && !l.Stable && !l.Incomplete { // awaitAnswers may have set Incomplete
 		if err := cursor.gen.Err(); err != nil {
 			return nil, err
 		}
@@ -99,6 +103,7 @@ func (r *run) measureUntilAgreed(ctx context.Context, cursor *windowCursor, l *L
 			break // the level stays not stable if its windows do not agree
 		}
 	}
+	l.Stable = l.Stable || repeats && !l.Incomplete
 	// Asynchronous calls may end without a steady latency, but only after the last window.
 	if r.settings.Async && !l.Stable && !l.Incomplete && stable(t.history, threshold, false) {
 		r.notice("Warning: Request latency is not stabilizing. Please try lowering the request rate.")
