@@ -36,6 +36,7 @@ type operation struct {
 	n    int
 	err  error
 	try  func(fd uintptr) bool // made once, because each call would allocate it
+	once func(fd uintptr) bool // of writes: try, without waiting
 }
 
 // New returns a Conn of a TCP connection or of a file that does not block, such as a pipe of
@@ -54,7 +55,7 @@ func New(of any) *Conn {
 		return nil
 	}
 	c := &Conn{raw: raw}
-	c.in.try, c.out.try = c.tryRead, c.tryWrite
+	c.in.try, c.out.try, c.out.once = c.tryRead, c.tryWrite, c.tryOnce
 	return c
 }
 
@@ -114,6 +115,24 @@ func (c *Conn) tryWrite(fd uintptr) bool {
 		}
 		o.rest = o.rest[n:]
 	}
+	return true
+}
+
+// TryWrite writes as much as the system takes without waiting.
+func (c *Conn) TryWrite(b []byte) (int, error) {
+	o := &c.out
+	o.rest = b
+	err := c.raw.Write(o.once)
+	n, failed := len(b)-len(o.rest), o.err
+	o.rest, o.err = nil, nil
+	if err == nil && failed != nil {
+		err = os.NewSyscallError("write", failed)
+	}
+	return n, err
+}
+
+func (c *Conn) tryOnce(fd uintptr) bool {
+	c.tryWrite(fd)
 	return true
 }
 

@@ -175,3 +175,27 @@ func BenchmarkExchange(b *testing.B) {
 		})
 	}
 }
+
+// TestTryWrite: it takes what there is room for, and never waits.
+func TestTryWrite(t *testing.T) {
+	for name, p := range pairs(t) {
+		t.Run(name, func(t *testing.T) {
+			c := New(p.to)
+			if c == nil {
+				t.Skip("this system cannot")
+			}
+			sent, b := 0, make([]byte, 1<<20)
+			for n := len(b); n == len(b); sent += n {
+				var err error
+				n, err = c.TryWrite(b)
+				require.NoError(t, err)
+			}
+			n, err := io.CopyN(io.Discard, p.from, int64(sent))
+			require.NoError(t, err)
+			require.EqualValues(t, sent, n)
+			require.NoError(t, p.to.Close())
+			_, err = c.TryWrite(b)
+			require.Error(t, err)
+		})
+	}
+}

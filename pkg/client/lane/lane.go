@@ -1,6 +1,6 @@
 // Package lane is the load generator's client: it sends requests that were encoded
 // once over connections that each carry one request at a time, and records when a
-// request started and ended. Over HTTP it allocates nothing per request. For
+// request started and ended. It allocates nothing per request. For
 // anything but load use package client. The package has no load policy.
 package lane
 
@@ -106,7 +106,8 @@ type Conn interface {
 	// *status.Error with the server's text, and the lane may be used again. If
 	// the connection ends before the response starts, the request is sent again,
 	// once, unless it belongs to a sequence. A request of a sequence is sent
-	// again only if the server cannot have received all of it.
+	// again only if the server cannot have received all of it. Over gRPC a request is
+	// sent again only if the server certainly has not processed it.
 	//
 	// Consecutive calls with the same Done channel cost least.
 	Do(ctx context.Context, p *Prepared, x *Exchange) error
@@ -124,8 +125,8 @@ type Exchange struct {
 
 	Start   int64 // Now before the request is sent
 	End     int64 // Now when the response is complete
-	Send    int64 // nanoseconds: HTTP writing, gRPC opening the call, streams handing over
-	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC copying
+	Send    int64 // nanoseconds: HTTP writing, gRPC handing the request over
+	Receive int64 // nanoseconds: HTTP reading from the first byte, gRPC decompressing and copying
 
 	// Body is the response, if Keep was set; of a stream the last one with outputs. It is
 	// valid until the next Do.

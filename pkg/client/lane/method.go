@@ -3,14 +3,9 @@ package lane
 import (
 	"context"
 	"errors"
-	"io"
-	"sync"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/mem"
 
 	"triton/pkg/client"
-	"triton/pkg/client/internal/wire"
+	"triton/pkg/client/internal/h2"
 )
 
 // MethodOptions configure calls of one method of any gRPC service. Options.Protocol has no
@@ -35,7 +30,7 @@ func NewMethod(o MethodOptions) (*Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.method, c.bidirectional = o.Name, o.Streaming
+	c.head, c.bidirectional = c.headOf(o.Name), o.Streaming
 	return &Method{c}, nil
 }
 
@@ -45,10 +40,13 @@ func (m *Method) Prepare(messages ...[]byte) *Prepared {
 	p := &Prepared{}
 	for _, b := range messages {
 		p.size += len(b)
-		p.messages = append(p.messages, mem.BufferSlice{mem.SliceBuffer(b)})
+		p.messages = append(p.messages, message{parts: [][]byte{b}})
 	}
 	if !m.grpc.bidirectional {
 		p.message, p.messages = p.messages[0], nil
+	}
+	if err := m.grpc.compress(p); err != nil {
+		p.failed = err
 	}
 	return p
 }
@@ -58,16 +56,9 @@ func (m *Method) Dial(ctx context.Context) (Conn, error) { return m.grpc.dial(ct
 
 // Invoke calls another method of the server, outside of the load.
 func (m *Method) Invoke(ctx context.Context, name string, message []byte) ([]byte, error) {
-	s, err := m.grpc.acquire()
-	if err != nil {
-		return nil, err
-	}
-	out, x := outgoing{message: mem.BufferSlice{mem.SliceBuffer(message)}}, Exchange{Keep: true}
-	err = s.Invoke(m.grpc.outgoing(ctx), name, &out, &x, grpc.ForceCodecV2(rawCodec{}))
-	if err != nil {
-		err = wire.RPCError(ctx, err)
-	}
-	return x.Body, errors.Join(err, m.grpc.release(s))
+	l, x := m.grpc.newLane(m.grpc.headOf(name)), Exchange{Keep: true}
+	err := l.Do(ctx, m.Prepare(message), &x)
+	return x.Body, errors.Join(err, l.Close())
 }
 
 // Close closes the connections that lanes share. Close the lanes before.
@@ -79,78 +70,76 @@ type callLane struct{ *grpcLane }
 
 var _ Conn = (*callLane)(nil)
 
-var bothWays = &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
-
 func (l *callLane) Do(ctx context.Context, p *Prepared, x *Exchange) error {
-	if l.call == nil || ctx.Done() != l.done {
-		if err := l.bind(ctx); err != nil {
-			return err
-		}
+	if err := l.begin(ctx); err != nil {
+		return err
 	}
 	x.resetResponses()
 	x.Send, x.Receive = 0, 0
 	x.Start = Now()
-	err := l.exchange(p, x)
-	x.End = Now()
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() == nil && l.isClosed():
-		return errClosed
+	err := p.failed
+	for attempt := 1; err == nil; attempt++ {
+		err = l.exchange(ctx, p, x)
+		if err == nil || attempt == attempts || len(x.Responses) > 0 || !errors.Is(err, h2.ErrUnprocessed) {
+			break
+		}
+		err = nil
 	}
-	return wire.RPCError(ctx, err)
+	x.End = Now()
+	if err != nil {
+		return l.failure(ctx, err)
+	}
+	return nil
 }
 
-func (l *callLane) exchange(p *Prepared, x *Exchange) error {
-	call, cancel := context.WithCancel(l.call)
-	defer cancel()
-	stream, err := l.conn.NewStream(call, bothWays, l.client.method, l.codec...)
+// exchange sends the messages while it receives the responses. The server may end the call before it has read
+// everything.
+func (l *callLane) exchange(ctx context.Context, p *Prepared, x *Exchange) error {
+	conn, err := l.connection(ctx)
 	if err != nil {
 		return err
 	}
-	var sent int64
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		sendAll(stream, p)
-		sent = Now()
-	})
-	err = receiveAll(stream, x)
-	cancel() // the server may end the call before it has read everything
-	wg.Wait()
-	x.Send = sent - x.Start
-	return err
-}
-
-// sendAll sends the messages of a call until it ends; receiveAll has the reason.
-func sendAll(stream grpc.ClientStream, p *Prepared) {
-	for _, m := range p.messages {
-		if stream.SendMsg(&outgoing{message: m}) != nil {
-			return
+	l.request.Stream, l.request.Discard = true, !x.Keep
+	next := 0
+	following := func() (m h2.Outgoing) {
+		if next < len(p.messages) {
+			m.Parts, m.Compressed = p.messages[next].parts, p.messages[next].compressed
 		}
+		next++
+		m.Last = next >= len(p.messages)
+		return m
 	}
-	_ = stream.CloseSend() // always nil
-}
-
-// receiveAll receives the responses of a call, up to its end.
-func receiveAll(stream grpc.ClientStream, x *Exchange) error {
-	var in received
+	if err := l.call.Start(conn, &l.request, following()); err != nil {
+		return err
+	}
+	sent := false
 	for {
-		in.body = in.body[:0]
-		in.keep = x.Keep
-		if err := stream.RecvMsg(&in); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
+		for !sent && l.call.Pump() {
+			if sent = next >= len(p.messages); sent {
+				x.Send = Now() - x.Start
+			} else {
+				l.call.Send(following())
+			}
 		}
-		x.addResponse(Now())
-		if x.Keep {
-			x.keep(in.body, true)
+		ended := l.call.Ended()
+		l.call.Take(&l.inbox)
+		for i := range l.inbox.Messages {
+			body, err := l.body(i)
+			if err != nil {
+				l.call.Cancel()
+				return err
+			}
+			x.addResponse(l.inbox.Messages[i].Time)
+			if x.Keep {
+				x.keep(body, true)
+			}
+		}
+		switch {
+		case len(l.inbox.Messages) > 0:
+		case ended:
+			return l.call.Err()
+		default:
+			l.call.Wait()
 		}
 	}
-}
-
-// received is any message.
-type received struct {
-	keep bool
-	body []byte // if keep is set
 }

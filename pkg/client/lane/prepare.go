@@ -3,8 +3,6 @@ package lane
 import (
 	"errors"
 	"slices"
-
-	"google.golang.org/grpc/mem"
 )
 
 // flatBytes is the size up to which a prepared request is one slice: one write is
@@ -15,9 +13,10 @@ const flatBytes = 64 << 10
 // Prepared is one request in wire form, for any number of sends on Conns of the
 // client that made it.
 type Prepared struct {
-	segments [][]byte // HTTP: head and body
-	message  mem.BufferSlice
-	messages []mem.BufferSlice // of a call of Method with streams
+	segments [][]byte  // HTTP: head and body
+	message  message   // gRPC
+	messages []message // of a call of Method with streams
+	failed   error     // why it cannot be sent
 	size     int
 	release  func()
 	// sequence marks a request that changes the state of a sequence: it must not

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"triton/pkg/inferencepb"
@@ -78,11 +77,12 @@ func (c *grpcClient) prepareShared(req *kserve.Request, at Regions, sequence boo
 		}
 		tensors.Outputs = append(tensors.Outputs, &inferencepb.ModelInferRequest_InferRequestedOutputTensor{Name: o.Name, Parameters: p})
 	}
-	message, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(head, tensors)
+	all, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(head, tensors)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	return &Prepared{message: mem.BufferSlice{mem.SliceBuffer(message)}, size: len(message), sequence: sequence, addSequence: sequence}, nil
+	p := &Prepared{message: message{parts: [][]byte{all}}, size: len(all), sequence: sequence, addSequence: sequence}
+	return p, c.compress(p)
 }
 
 func regionParameters(r kserve.RegionSlice) map[string]*inferencepb.InferParameter {

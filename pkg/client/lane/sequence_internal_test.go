@@ -112,11 +112,12 @@ func TestSequencesOverGRPC(t *testing.T) {
 	require.NoError(t, err)
 	p, err := c.prepare(sequenceRequest(5), Regions{}, true)
 	require.NoError(t, err)
-	var out outgoing
+	l := &grpcLane{client: c}
 	for _, s := range sequencesToSend {
-		out.prepare(p, &Exchange{Sequence: s})
+		out, err := l.outgoing(p, &Exchange{Sequence: s})
+		require.NoError(t, err)
 		var m inferencepb.ModelInferRequest
-		require.NoError(t, proto.Unmarshal(out.message.Materialize(), &m))
+		require.NoError(t, proto.Unmarshal(bytes.Join(out.Parts, nil), &m))
 		require.EqualValues(t, s.ID, m.GetParameters()["sequence_id"].GetInt64Param())
 		require.Equal(t, s.Start, m.GetParameters()["sequence_start"].GetBoolParam())
 		require.Equal(t, s.End, m.GetParameters()["sequence_end"].GetBoolParam())

@@ -105,8 +105,9 @@ func CheckHeaders(headers map[string]string) error {
 
 // Target is the address of a server's gRPC frontend.
 type Target struct {
-	name  string
-	creds credentials.TransportCredentials
+	name     string
+	endpoint string // in the name
+	creds    credentials.TransportCredentials
 }
 
 // String returns the target in grpc-go's syntax.
@@ -124,13 +125,13 @@ func ParseGRPC(address string, config *tls.Config) (Target, error) {
 	case plain && config != nil:
 		return Target{}, fmt.Errorf("server address %q: TLS is configured, use grpcs", address)
 	case !secure && config == nil:
-		return Target{name, insecure.NewCredentials()}, nil
+		return Target{name, endpoint, insecure.NewCredentials()}, nil
 	}
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
 		host = endpoint
 	}
-	return Target{name, credentials.NewTLS(clientTLS(config, host))}, nil
+	return Target{name, endpoint, credentials.NewTLS(clientTLS(config, host))}, nil
 }
 
 // resolved returns an address as a target in grpc-go's syntax, and the endpoint in it. The schemes are those

@@ -100,7 +100,7 @@ func TestParseGRPC(t *testing.T) {
 	require.EqualError(t, err, `server address "ipv4:1.2.3.4:1,1.2.3.5:1": give one address`)
 	target, err := ParseGRPC("dns:///h:1", &tls.Config{MinVersion: tls.VersionTLS12})
 	require.NoError(t, err)
-	require.Equal(t, "h", target.creds.Info().ServerName) //nolint:staticcheck // no other way shows the name that is verified
+	require.Equal(t, []string{"h", "https"}, []string{target.Authority(), target.Scheme()})
 }
 
 // TestDialTargets connects through each resolver.
@@ -126,6 +126,29 @@ func TestDialTargets(t *testing.T) {
 		err = conn.Invoke(t.Context(), "/s/m", nil, &struct{}{}, grpc.ForceCodec(empty{}))
 		require.Equal(t, codes.Unimplemented, grpcstatus.Code(err), "%s: %v", address, err) // the server answered
 		require.NoError(t, conn.Close())
+		socket, err := target.Connect(t.Context())
+		require.NoError(t, err, address)
+		require.NoError(t, socket.Close())
+	}
+}
+
+// TestDialed: connections without grpc-go go where its resolvers would lead them.
+func TestDialed(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string][4]string{ // network, address, authority, and whether a DNS server is named
+		"h:1": {"tcp", "h:1", "h:1"}, "passthrough:///h:1": {"tcp", "h:1", "h:1"}, "ipv6:[::1]:8001": {"tcp", "[::1]:8001", "[::1]:8001"},
+		"dns:h:1": {"tcp", "h:1", "h:1"}, "dns:///h": {"tcp", "h:443", "h"}, "dns:///[::1]": {"tcp", "[::1]:443", "[::1]"},
+		"dns://1.2.3.4/h:1": {"tcp", "h:1", "h:1", "yes"},
+		"unix:s":            {"unix", "s", "localhost"}, "unix:///run/s": {"unix", "/run/s", "localhost"}, "unix-abstract:s": {"unix", "@s", "localhost"},
+	} {
+		target, err := ParseGRPC(address, nil)
+		require.NoError(t, err)
+		network, dialed, resolver := target.dialed()
+		got := [4]string{network, dialed, target.Authority()}
+		if resolver != nil {
+			got[3] = "yes"
+		}
+		require.Equal(t, want, got, address)
 	}
 }
 

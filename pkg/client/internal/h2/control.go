@@ -1,0 +1,169 @@
+package h2
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+)
+
+func (c *Conn) settings(h header, b []byte) error {
+	switch {
+	case h.id != 0:
+		return violation(http2.ErrCodeProtocol, "SETTINGS of stream %d", h.id)
+	case h.flags&http2.FlagSettingsAck != 0 && h.length != 0 || h.length%settingLen != 0:
+		return violation(http2.ErrCodeFrameSize, "SETTINGS of %d bytes", h.length)
+	case h.flags&http2.FlagSettingsAck != 0:
+		return nil
+	}
+	for ; len(b) > 0; b = b[settingLen:] {
+		if err := c.set(http2.SettingID(binary.BigEndian.Uint16(b)), binary.BigEndian.Uint32(b[2:])); err != nil {
+			return err
+		}
+	}
+	c.out = appendFrame(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
+	c.wakeWaiting()
+	c.wakeBlocked()
+	return nil
+}
+
+func (c *Conn) set(id http2.SettingID, v uint32) error {
+	switch id {
+	case http2.SettingHeaderTableSize:
+		if v < initialTable && !c.noTable {
+			// The peer must learn that the table shrinks. An empty one suits every size.
+			c.noTable, c.dropTable, c.indexed = true, true, nil
+		}
+	case http2.SettingMaxConcurrentStreams:
+		c.maxStreams = v
+	case http2.SettingMaxHeaderListSize:
+		c.maxList = uint64(v)
+	case http2.SettingMaxFrameSize:
+		if v < smallestFrame || v > largestFrame {
+			return violation(http2.ErrCodeProtocol, "MAX_FRAME_SIZE is %d", v)
+		}
+		c.maxFrame = int(v)
+	case http2.SettingInitialWindowSize:
+		if v > maxWindow {
+			return violation(http2.ErrCodeFlowControl, "INITIAL_WINDOW_SIZE is %d", v)
+		}
+		for _, call := range c.calls {
+			if call.window += int64(v) - c.initial; call.window > maxWindow {
+				return violation(http2.ErrCodeFlowControl, "INITIAL_WINDOW_SIZE %d makes a window of %d", v, call.window)
+			}
+		}
+		c.initial = int64(v)
+	}
+	return nil
+}
+
+func (c *Conn) ping(h header, b []byte) error {
+	switch {
+	case h.id != 0:
+		return violation(http2.ErrCodeProtocol, "PING of stream %d", h.id)
+	case len(b) != 8:
+		return violation(http2.ErrCodeFrameSize, "PING of %d bytes", len(b))
+	case h.flags&http2.FlagPingAck == 0:
+		c.out = append(appendFrame(c.out, len(b), http2.FramePing, http2.FlagPingAck, 0), b...)
+	}
+	return nil
+}
+
+func (c *Conn) windowUpdate(h header, b []byte) error {
+	if len(b) != 4 {
+		return violation(http2.ErrCodeFrameSize, "WINDOW_UPDATE of %d bytes", len(b))
+	}
+	n := int64(binary.BigEndian.Uint32(b) & maxWindow)
+	if h.id == 0 {
+		if c.window += n; n == 0 || c.window > maxWindow {
+			return violation(http2.ErrCodeFlowControl, "WINDOW_UPDATE by %d to %d", n, c.window)
+		}
+		c.wakeBlocked()
+		return nil
+	}
+	if c.idle(h.id) {
+		return violation(http2.ErrCodeProtocol, "WINDOW_UPDATE of stream %d, which has not begun", h.id)
+	}
+	call := c.calls[h.id]
+	if call == nil {
+		return nil
+	}
+	if call.window += n; n == 0 || call.window > maxWindow {
+		c.abandon(call, http2.ErrCodeFlowControl, internalError("the server violated HTTP/2: WINDOW_UPDATE by %d to %d", n, call.window))
+		return nil
+	}
+	if call.left > 0 {
+		call.wake()
+	}
+	return nil
+}
+
+// resetCodes are the codes of gRPC for those of RST_STREAM; others are Internal.
+var resetCodes = map[http2.ErrCode]codes.Code{
+	http2.ErrCodeFlowControl:        codes.ResourceExhausted,
+	http2.ErrCodeRefusedStream:      codes.Unavailable,
+	http2.ErrCodeCancel:             codes.Canceled,
+	http2.ErrCodeEnhanceYourCalm:    codes.ResourceExhausted,
+	http2.ErrCodeInadequateSecurity: codes.PermissionDenied,
+}
+
+func (c *Conn) reset(h header, b []byte) error {
+	switch {
+	case len(b) != 4:
+		return violation(http2.ErrCodeFrameSize, "RST_STREAM of %d bytes", len(b))
+	case c.idle(h.id):
+		return violation(http2.ErrCodeProtocol, "RST_STREAM of stream %d, which has not begun", h.id)
+	}
+	call := c.calls[h.id]
+	if call == nil {
+		return nil
+	}
+	code := http2.ErrCode(binary.BigEndian.Uint32(b))
+	as, ok := resetCodes[code]
+	switch {
+	case !ok && code <= http2.ErrCodeHTTP11Required:
+		as = codes.Internal
+	case !ok:
+		as = codes.Unknown
+	}
+	err := grpcstatus.Errorf(as, "stream terminated by RST_STREAM with error code: %v", code)
+	if code == http2.ErrCodeRefusedStream {
+		err = unprocessed{err}
+	}
+	c.end(call, err)
+	return nil
+}
+
+// goAway lets the calls end that the server processes, and starts no other one.
+func (c *Conn) goAway(h header, b []byte) error {
+	switch {
+	case h.id != 0:
+		return violation(http2.ErrCodeProtocol, "GOAWAY of stream %d", h.id)
+	case len(b) < 8:
+		return violation(http2.ErrCodeFrameSize, "GOAWAY of %d bytes", len(b))
+	}
+	last, code, debug := binary.BigEndian.Uint32(b)&maxWindow, http2.ErrCode(binary.BigEndian.Uint32(b[4:])), b[8:]
+	if last > c.lastID {
+		return violation(http2.ErrCodeProtocol, "GOAWAY with stream %d after one with %d", last, c.lastID)
+	}
+	if c.reason == "" {
+		c.reason = fmt.Sprintf("code: %s", code)
+		if len(debug) > 0 {
+			c.reason += ", debug data: " + strconv.Quote(string(debug[:min(len(debug), maxForeignBody)]))
+		}
+	}
+	c.draining, c.lastID = true, last
+	for id, call := range c.calls {
+		if id > last {
+			c.end(call, unprocessed{grpcstatus.Error(codes.Unavailable, "the stream is rejected because server is draining the connection")})
+		}
+	}
+	c.wakeWaiting()
+	if len(c.calls) == 0 {
+		c.fail(errDrained)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+// Package h2 is the client side of gRPC over HTTP/2 for the load generator: connections that several
+// lanes share, each with one call at a time. Requests are encoded once, messages are bytes, and a call
+// allocates nothing. It knows neither addresses nor protobuf, and repeats nothing.
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+)
+
+// The windows are those of package client's connections.
+const (
+	streamWindow = 4 << 20
+	connWindow   = 16 << 20
+
+	initialWindow  = 65535 // of HTTP/2
+	initialTable   = 4096
+	smallestFrame  = 16 << 10 // that every peer takes; of this side also the largest
+	largestFrame   = 1<<24 - 1
+	maxWindow      = 1<<31 - 1
+	frameHeader    = 9
+	settingLen     = 6
+	prefixLen      = 5       // in front of a message
+	maxHeaderList  = 1 << 20 // of a response
+	maxFragments   = 64      // frames of one header list beyond those that its size needs
+	maxQueued      = 64 << 10
+	maxControl     = 1 << 20 // queued answers to a peer that does not read them
+	maxForeignBody = 1024    // kept of a response that is not gRPC
+)
+
+// ErrUnprocessed is in the chain of the error of a call that the server has not processed, so that it may be
+// made again.
+var ErrUnprocessed = errors.New("not processed by the server")
+
+// ErrClosed is the error of calls on a connection that this side has closed.
+var ErrClosed = errors.New("the connection was closed")
+
+// errInterrupted is the error of a call that Interrupt ended.
+var errInterrupted = errors.New("the call was interrupted")
+
+// unprocessed is the status of a call that may be made again.
+type unprocessed struct{ error }
+
+func (u unprocessed) Unwrap() []error { return []error{u.error, ErrUnprocessed} }
+
+func (u unprocessed) GRPCStatus() *grpcstatus.Status { return grpcstatus.Convert(u.error) }
+
+// connectionError returns the error of a connection in the words of grpc-go.
+func connectionError(desc string) error {
+	return grpcstatus.Error(codes.Unavailable, fmt.Sprintf("connection error: desc = %q", desc))
+}
+
+func internalError(format string, args ...any) error {
+	return grpcstatus.Errorf(codes.Internal, format, args...)
+}
+
+// fault is a violation of HTTP/2 by the peer, which ends the connection.
+type fault struct {
+	code http2.ErrCode
+	text string
+}
+
+func (f *fault) Error() string { return fmt.Sprintf("%s: %s", f.code, f.text) }
+
+func violation(code http2.ErrCode, format string, args ...any) error {
+	return &fault{code, fmt.Sprintf(format, args...)}
+}
+
+func appendFrame(b []byte, length int, kind http2.FrameType, flags http2.Flags, id uint32) []byte {
+	b = append(b, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags))
+	return binary.BigEndian.AppendUint32(b, id)
+}
+
+func appendSetting(b []byte, id http2.SettingID, value uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(id)), value)
+}
+
+func appendWindowUpdate(b []byte, id uint32, n int) []byte {
+	return binary.BigEndian.AppendUint32(appendFrame(b, 4, http2.FrameWindowUpdate, 0, id), uint32(n))
+}
+
+func appendReset(b []byte, id uint32, code http2.ErrCode) []byte {
+	return binary.BigEndian.AppendUint32(appendFrame(b, 4, http2.FrameRSTStream, 0, id), uint32(code))
+}
