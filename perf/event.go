@@ -39,8 +39,12 @@ type (
 	LevelMeasured struct{}
 	// LevelDone is sent at the end of a level.
 	LevelDone struct{ Level *Level }
-	// Notice is a warning for the user, without a line end.
-	Notice struct{ Text string }
+	// Notice is a warning for the user, without a line end. Own is set if perf_analyzer does not have it, so that
+	// no program waits for its very line.
+	Notice struct {
+		Text string
+		Own  bool
+	}
 	// Finished is the last event. It is sent after an error too.
 	Finished struct{ Report *Report }
 )

@@ -24,7 +24,7 @@ func (r *run) loadData() error {
 		return err
 	}
 	for _, text := range r.set.PassedOver {
-		r.notice("WARNING: " + text)
+		r.warn("%s", text)
 	}
 	switch s.Mode {
 	case Sessions:

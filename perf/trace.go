@@ -3,7 +3,6 @@ package perf
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"triton/pkg/client"
@@ -37,7 +36,7 @@ func (r *run) setTraces(ctx context.Context) (restore func(), err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 		defer cancel()
 		if _, err := r.server.SetTraceSettings(ctx, "", old); err != nil {
-			r.notice(fmt.Sprintf("WARNING: the server's trace settings stay changed: %v", err))
+			r.warn("the server's trace settings stay changed: %v", err)
 		}
 	}, nil
 }

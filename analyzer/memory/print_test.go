@@ -3,12 +3,9 @@ package memory_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -166,14 +163,6 @@ func TestSmallModelHasNoCount(t *testing.T) {
 	require.NotContains(t, b.String(), "off by at most")
 }
 
-// capture is a terminal with so many columns.
-type capture struct {
-	bytes.Buffer
-	width int
-}
-
-func (c *capture) Size() (width, height int) { return c.width, 24 }
-
 // TestWidths checks that the whole report fits terminals of usual widths, without words that are cut.
 func TestWidths(t *testing.T) {
 	t.Parallel()
@@ -182,15 +171,7 @@ func TestWidths(t *testing.T) {
 	quick.Footprint.Answer.Status, quick.Footprint.Answer.Choice.Contested = footprint.Uncertain, 2
 	quick.Footprint.Answer.Doubts = []string{"2 instances may be better than 1: the difference is not larger than what servers with the same count differ by"}
 	for name, r := range map[string]*memory.Result{"full": full(), "quick": quick, "gpu": onDevice()} {
-		for _, width := range []int{60, 80, 120} {
-			c := &capture{width: width}
-			require.NoError(t, memory.WriteText(c, r))
-			for line := range strings.Lines(c.String()) {
-				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
-			}
-			require.NotContains(t, c.String(), "…")
-			sharedtest.GoldenFile(t, fmt.Sprintf("%s.%d.txt", name, width), c.String())
-		}
+		sharedtest.GoldenWidths(t, name, func(w io.Writer) error { return memory.WriteText(w, r) })
 	}
 }
 

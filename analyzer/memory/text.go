@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -13,27 +12,18 @@ import (
 // the terminal.
 func WriteText(w io.Writer, r *Result) error {
 	d := resultPage(r)
-	if err := writeLines(w, d.Lead); err != nil {
+	if err := ui.WriteLines(w, d.Lead); err != nil {
 		return err
 	}
 	if len(d.Rows) > 0 {
-		if _, err := fmt.Fprintln(w); err != nil {
+		if err := ui.WriteLine(w, ""); err != nil {
 			return err
 		}
 		if err := ui.Table(w, d.Columns, d.Rows); err != nil {
 			return err
 		}
 	}
-	return writeLines(w, d.Notes)
-}
-
-func writeLines(w io.Writer, lines []string) error {
-	for _, line := range lines {
-		if err := ui.Paragraph(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ui.WriteLines(w, d.Notes)
 }
 
 // WriteMemory prints what was found of the memory of models.
@@ -46,7 +36,7 @@ func WriteMemory(w io.Writer, results []*Result) error {
 		for _, text := range slices.Concat(r.Footprint.Answer.Doubts, r.Warnings) {
 			p.line("note: %s", text)
 		}
-		if err := writeLines(w, p.lines); err != nil {
+		if err := ui.WriteLines(w, p.lines); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -286,6 +287,9 @@ func TestResult(t *testing.T) {
 	for _, form := range []string{"text", "markdown"} {
 		sharedtest.GoldenFile(t, "result/single."+form, write(single(), form))
 		sharedtest.GoldenFile(t, "result/several."+form, write(several, form))
+		if form == "text" {
+			sharedtest.GoldenWidths(t, "profile", func(w io.Writer) error { return Write(w, several, defaults(""), form) })
+		}
 		require.Contains(t, write(reportOf(), form), "Nothing was measured.")
 	}
 	require.Contains(t, write(several, "html"), "<title>Result Summary: Models: resnet, llm</title>")

@@ -86,6 +86,6 @@ func TestVerdictOfAllForms(t *testing.T) {
 	require.InDelta(t, 5, got.WithinNoise.Gain, 1e-9)
 	var text bytes.Buffer
 	require.NoError(t, Write(&text, r, p, "text"))
-	require.Contains(t, text.String(), "beyond noise: m_config_default is recommended, under the given constraints")
+	require.Contains(t, strings.Join(strings.Fields(text.String()), " "), "beyond noise: m_config_default is recommended, under the given constraints")
 	require.NotContains(t, text.String(), "no gain")
 }

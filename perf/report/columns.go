@@ -32,9 +32,12 @@ func percentileColumns(levels []*perf.Level) []column {
 	if i := slices.IndexFunc(levels, func(l *perf.Level) bool { return len(l.Percentiles) > 0 }); i >= 0 {
 		list := levels[i].Percentiles
 		for k, p := range list {
-			spare := 1
-			if k == 0 || k == len(list)-1 {
+			spare := 3
+			switch k {
+			case len(list) - 1:
 				spare = 0
+			case 0:
+				spare = 2
 			}
 			add(p.P, spare, func(l *perf.Level) perf.Percentile {
 				if k < len(l.Percentiles) {
@@ -45,10 +48,10 @@ func percentileColumns(levels []*perf.Level) []column {
 		}
 	}
 	if has(levels, moreTail) {
-		add(99.9, 4, func(l *perf.Level) perf.Percentile { return l.P999 })
+		add(99.9, 5, func(l *perf.Level) perf.Percentile { return l.P999 })
 	}
 	if has(levels, func(l *perf.Level) bool { return l.MaxLatency > 0 }) {
-		columns = append(columns, duration("Max", "max_us", 4, func(l *perf.Level) time.Duration { return l.MaxLatency }))
+		columns = append(columns, duration("Max", "max_us", 5, func(l *perf.Level) time.Duration { return l.MaxLatency }))
 	}
 	return columns
 }
@@ -66,9 +69,11 @@ func scheduleColumns() []column {
 		}
 		return fmt.Sprintf("%.1f", 100*float64(l.Schedule.Delayed)/float64(l.Requests))
 	}
+	share := measured(number("Late %", "late_percent", late))
+	share.spare = 2
 	return []column{
-		measured(number("Late %", "late_percent", late)),
-		duration("p99 from schedule", "schedule_p99_us", 0, func(l *perf.Level) time.Duration {
+		share,
+		duration("p99 from schedule", "schedule_p99_us", 1, func(l *perf.Level) time.Duration {
 			if l.Schedule == nil {
 				return 0
 			}
@@ -80,7 +85,7 @@ func scheduleColumns() []column {
 // serverColumns split the time on the server.
 func serverColumns() []column {
 	split := func(title, name string, of func(s serverSplit) time.Duration) column {
-		c := column{title: title, name: name, spare: 2}
+		c := column{title: title, name: name, spare: 4}
 		c.text = func(l *perf.Level) string {
 			if l.Server == nil {
 				return ""
@@ -102,7 +107,7 @@ func serverColumns() []column {
 		return fmt.Sprintf("%.1f", float64(l.Server.Inferences)/float64(l.Server.Executions))
 	}
 	executed := measured(number("Batch executed", "batch_executed", batch))
-	executed.spare = 2
+	executed.spare = 6
 	return []column{
 		split("Server queue", "server_queue_us", func(s serverSplit) time.Duration { return s.queue }),
 		split("Server compute", "server_compute_us", func(s serverSplit) time.Duration { return s.input + s.infer + s.output }),
@@ -122,14 +127,14 @@ func trustColumns(levels []*perf.Level) []column {
 				return fmt.Sprintf(format, l.Process.Busy()*l.Process.Cores, l.Process.Cores)
 			}
 		}
-		columns = append(columns, column{title: "Client cores", name: "client_cores", spare: 3, text: cores("%.2f of %g"), value: cores("%.3[1]f")})
+		columns = append(columns, column{title: "Client cores", name: "client_cores", spare: 7, text: cores("%.2f of %g"), value: cores("%.3[1]f")})
 	}
 	if has(levels, func(l *perf.Level) bool { return l.Errors > 0 }) {
 		columns = append(columns, column{name: "errors", value: func(l *perf.Level) string { return strconv.FormatUint(l.Errors, 10) }})
 	}
 	if has(levels, func(l *perf.Level) bool { return l.Grade != "" }) {
 		grade := func(l *perf.Level) string { return string(l.Grade) }
-		columns = append(columns, column{title: "Grade", name: "grade", spare: 3, left: true, text: grade, value: grade})
+		columns = append(columns, column{title: "Grade", name: "grade", spare: 1, left: true, text: grade, value: grade})
 	}
 	return columns
 }

@@ -11,6 +11,7 @@ import (
 
 	"triton/perf"
 	"triton/pkg/measure"
+	"triton/pkg/ui"
 )
 
 // Console writes perf_analyzer's text. Notices go to a separate stream. After the
@@ -38,9 +39,17 @@ func (c *Console) printf(format string, args ...any) {
 	}
 }
 
+// note writes a notice of perf_analyzer, as it is.
 func (c *Console) note(text string) {
 	if c.err == nil {
 		_, c.err = fmt.Fprintln(c.notes, text)
+	}
+}
+
+// ownNote writes a notice that perf_analyzer does not have; it fits the terminal.
+func (c *Console) ownNote(text string) {
+	if c.err == nil {
+		c.err = ui.WriteLine(c.notes, text)
 	}
 }
 
@@ -63,7 +72,11 @@ func (c *Console) Observe(e perf.Event) {
 	case perf.LevelDone:
 		c.level(e.Level)
 	case perf.Notice:
-		c.note(e.Text)
+		if e.Own {
+			c.ownNote(e.Text)
+		} else {
+			c.note(e.Text)
+		}
 	case perf.Finished:
 		c.summary(e.Report)
 	}

@@ -13,14 +13,14 @@ import (
 // quality writes how far the figures of a level can be trusted. perf_analyzer has no such lines, so
 // they go to the stream of the notices.
 func (c *Console) quality(l *perf.Level) {
-	c.note(fmt.Sprintf("  Quality of %s, batch size %d: %s", l.Load, l.Batch, l.Grade))
+	c.ownNote(fmt.Sprintf("  Quality of %s, batch size %d: %s", l.Load, l.Batch, l.Grade))
 	warmUp := fmt.Sprintf("    Warm-up, not measured: %d requests in %.3g msec", l.WarmUp.Requests, 1000*l.WarmUp.Duration.Seconds())
 	if l.WarmUp.Limit {
 		warmUp += "; not every request in flight was answered by then"
 	}
-	c.note(warmUp)
-	c.note("    Throughput: " + interval(l.ThroughputInterval, l.Throughput, 1, "infer/sec"))
-	c.note("    Avg latency: " + interval(l.AvgInterval, float64(l.AvgLatency), time.Microsecond, "usec"))
+	c.ownNote(warmUp)
+	c.ownNote("    Throughput: " + interval(l.ThroughputInterval, l.Throughput, 1, "infer/sec"))
+	c.ownNote("    Avg latency: " + interval(l.AvgInterval, float64(l.AvgLatency), time.Microsecond, "usec"))
 	percentiles := slices.Clone(l.Percentiles)
 	if moreTail(l) {
 		percentiles = append(percentiles, l.P999)
@@ -30,22 +30,22 @@ func (c *Console) quality(l *perf.Level) {
 		if p.Few() {
 			line += ", too few of which were slower"
 		}
-		c.note(line)
+		c.ownNote(line)
 	}
-	c.note(fmt.Sprintf("    Max latency: %d usec", usec(l.MaxLatency)))
+	c.ownNote(fmt.Sprintf("    Max latency: %d usec", usec(l.MaxLatency)))
 	if s := l.Spread; s != (perf.Spread{}) {
-		c.note(fmt.Sprintf("    Spread of the last windows: throughput %.2g%%, latency %.2g%% (limit %.3g%%)", 100*s.Throughput, 100*s.Latency, 100*c.settings.Stability))
+		c.ownNote(fmt.Sprintf("    Spread of the last windows: throughput %.2g%%, latency %.2g%% (limit %.3g%%)", 100*s.Throughput, 100*s.Latency, 100*c.settings.Stability))
 	}
 	if t := l.Schedule; t != nil {
-		c.note(fmt.Sprintf("    From schedule: avg %d usec, p99 %d usec, max %d usec; started late: avg %d usec, max %d usec",
+		c.ownNote(fmt.Sprintf("    From schedule: avg %d usec, p99 %d usec, max %d usec; started late: avg %d usec, max %d usec",
 			usec(t.AvgLatency), usec(t.Latency(99)), usec(t.MaxLatency), usec(t.AvgLate), usec(t.MaxLate)))
 	}
 	if p := l.Process; p != nil {
-		c.note(fmt.Sprintf("    Client: %.2f of %g cores; responses noticed %d usec late on average, p99 %d usec (%d probes)",
+		c.ownNote(fmt.Sprintf("    Client: %.2f of %g cores; responses noticed %d usec late on average, p99 %d usec (%d probes)",
 			p.Busy()*p.Cores, p.Cores, usec(p.Delay), usec(p.DelayP99), p.Probes))
 	}
 	if l.Errors > 0 {
-		c.note(fmt.Sprintf("    Failed requests: %d", l.Errors))
+		c.ownNote(fmt.Sprintf("    Failed requests: %d", l.Errors))
 	}
 }
 

@@ -5,15 +5,11 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"triton/perf"
 	"triton/pkg/ui"
 )
-
-// textWidth is the width of notes, that of the narrowest usual terminal.
-const textWidth = 80
 
 // repeats writes how much the repeats of the levels differ.
 func (c *Console) repeats(r *perf.Report) {
@@ -66,12 +62,7 @@ func writeRepeats(w io.Writer, r *perf.Report) error {
 	if len(d.Rows) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintf(w, "\nMeans of %d repeats; ±%% is their 95 %% interval, from how much the repeats differ\n", r.Settings.Repeats); err != nil {
-		return err
-	}
-	for i := range d.Notes {
-		d.Notes[i] = wrap(d.Notes[i], textWidth)
-	}
+	d.Lead = []string{fmt.Sprintf("\nMeans of %d repeats; ±%% is their 95 %% interval, from how much the repeats differ", r.Settings.Repeats)}
 	return ui.WriteText(w, d)
 }
 
@@ -90,7 +81,7 @@ func notesOf(l *perf.Repeated, s *perf.Settings) []string {
 		if d.Latency {
 			span = fmt.Sprintf("average latency %s to %s", latency(d.Lowest), latency(d.Highest))
 		}
-		notes = append(notes, fmt.Sprintf("%s: repeats differ by %s\u00a0%% (%s), more than the ±%s\u00a0%% that each varied within itself: the machine or the server changed meanwhile. Compare only results of --repeat.",
+		notes = append(notes, fmt.Sprintf("%s: repeats differ by %s %% (%s), more than the ±%s %% that each varied within itself: the machine or the server changed meanwhile. Compare only results of --repeat.",
 			name, percent(100*d.Differ()), span, percent(100*d.Within)))
 	}
 	return notes
@@ -113,26 +104,4 @@ func percent(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
-}
-
-// wrap breaks a text into lines at blanks. A no-break space, which keeps a number and its unit together, is
-// written as a blank.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	at := 0
-	for word := range strings.SplitSeq(text, " ") {
-		length := len([]rune(word))
-		switch {
-		case at == 0:
-		case at+1+length > width:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += length
-	}
-	return strings.ReplaceAll(b.String(), "\u00a0", " ")
 }

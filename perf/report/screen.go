@@ -130,6 +130,9 @@ type lines struct {
 	pending []byte
 }
 
+// Size returns the size of the terminal that the stream is shown on, zeros if there is none.
+func (l *lines) Size() (width, height int) { return ui.TerminalSize(l.to) }
+
 func (l *lines) Write(p []byte) (int, error) {
 	if l.screen.live == nil || !l.shared {
 		return l.to.Write(p)

@@ -26,11 +26,10 @@ type column struct {
 }
 
 // WriteTable writes one row for each level, in the order measured, by batch size; repeats of a level are
-// one row with their means. The last
-// column has the reason why a level does not count. color is for terminals: percentiles of too few
-// requests are gray.
+// one row with their means. Lines below have the reasons why levels do not count. color is for terminals:
+// percentiles of too few requests are gray.
 func WriteTable(w io.Writer, r *perf.Report, color bool) error {
-	d := document(r, color)
+	d := document(r, color, true)
 	if len(d.Rows) == 0 {
 		return nil
 	}
@@ -38,7 +37,9 @@ func WriteTable(w io.Writer, r *perf.Report, color bool) error {
 }
 
 // WriteMarkdown writes the table as Markdown.
-func WriteMarkdown(w io.Writer, r *perf.Report) error { return ui.WriteMarkdown(w, document(r, false)) }
+func WriteMarkdown(w io.Writer, r *perf.Report) error {
+	return ui.WriteMarkdown(w, document(r, false, false))
+}
 
 // WriteTableCSV writes the table as CSV with the units in the names of the columns. Unknown
 // values are empty.
@@ -63,14 +64,16 @@ func WriteTableCSV(w io.Writer, r *perf.Report) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
+const noteTitle = "Note"
+
 // fewMark marks a percentile of too few requests.
 const fewMark = "*"
 
-// document is the table for people.
-func document(r *perf.Report, color bool) ui.Document {
+// document is the table for people. What is remarkable about levels is below it, or else in its last column.
+func document(r *perf.Report, color, below bool) ui.Document {
 	r = r.Means()
 	levels := sorted(r)
-	columns := slices.DeleteFunc(tableColumns(r, levels), func(c column) bool { return c.title == "" })
+	columns := slices.DeleteFunc(tableColumns(r, levels), func(c column) bool { return c.title == "" || below && c.title == noteTitle })
 	d := ui.Document{Title: "Model " + r.Settings.Model}
 	for _, c := range columns {
 		align := ui.Right
@@ -79,7 +82,7 @@ func document(r *perf.Report, color bool) ui.Document {
 		}
 		d.Columns = append(d.Columns, ui.Column{Title: c.title, Align: align, Spare: c.spare})
 	}
-	few := false
+	var few []string // columns
 	for _, l := range levels {
 		row := make([]string, len(columns))
 		for i, c := range columns {
@@ -87,16 +90,25 @@ func document(r *perf.Report, color bool) ui.Document {
 				row[i] = "-"
 			}
 			if strings.HasSuffix(row[i], fewMark) {
-				few = true
+				if !slices.Contains(few, c.title) {
+					few = append(few, c.title)
+				}
 				if color {
 					row[i] = ui.Faint(row[i])
 				}
 			}
 		}
 		d.Rows = append(d.Rows, row)
+		if text := note(l); below && text != "" {
+			name := l.Load.String()
+			if len(r.Settings.Batches) > 1 {
+				name = fmt.Sprintf("batch size %d, %s", l.Batch, name)
+			}
+			d.Notes = append(d.Notes, name+": "+text)
+		}
 	}
-	if few {
-		d.Notes = append(d.Notes, fewMark+" fewer than 10 requests were slower: too few for a reliable percentile")
+	if len(few) > 0 { // the terminal may have no room for the columns
+		d.Notes = append(d.Notes, fewMark+" "+strings.Join(few, ", ")+": fewer than 10 requests were slower, too few for a reliable percentile")
 	}
 	if r.Interrupted {
 		d.Notes = append(d.Notes, "interrupted: the results are incomplete")
@@ -134,7 +146,7 @@ func tableColumns(r *perf.Report, levels []*perf.Level) []column {
 	columns = append(columns, duration("Avg", "avg_us", 0, func(l *perf.Level) time.Duration { return l.AvgLatency }))
 	columns = append(columns, percentileColumns(levels)...)
 	requests := measured(number("Requests", "requests", func(l *perf.Level) string { return strconv.Itoa(l.Requests) }))
-	requests.spare = 4
+	requests.spare = 5
 	columns = append(columns, requests)
 	if r.Settings.Mode.Rate() {
 		columns = append(columns, scheduleColumns()...)
@@ -143,7 +155,7 @@ func tableColumns(r *perf.Report, levels []*perf.Level) []column {
 		columns = append(columns, serverColumns()...)
 	}
 	columns = append(columns, trustColumns(levels)...)
-	return append(columns, column{title: "Note", name: "note", left: true, text: note, value: note})
+	return append(columns, column{title: noteTitle, name: "note", left: true, text: note, value: note})
 }
 
 func number(title, name string, text func(l *perf.Level) string) column {
@@ -194,7 +206,7 @@ func throughputInterval(levels []*perf.Level) []column {
 		}})
 	}
 	low := end("inferences_per_second_low", func(i perf.Interval) float64 { return i.Low })
-	low.title, low.spare = "±%", 3
+	low.title, low.spare = "±%", 1
 	low.text = func(l *perf.Level) string {
 		if width := l.ThroughputInterval.Width(l.Throughput); !math.IsInf(width, 1) {
 			return fmt.Sprintf("%.2g", 100*width)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -114,6 +115,7 @@ func TestChart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), b.String())
 	require.Error(t, result.WriteChart(&b, nil))
+	sharedtest.GoldenWidths(t, "chart", func(w io.Writer) error { return result.WriteChart(w, runs()) })
 }
 
 func TestReadRuns(t *testing.T) {

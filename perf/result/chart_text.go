@@ -10,7 +10,7 @@ import (
 )
 
 // barWidth is the width of the bars of a text chart.
-const barWidth = 24
+const barWidth = 12
 
 // WriteChart writes a table with bars for each run. Equal lengths are equal figures in all runs.
 func WriteChart(w io.Writer, runs []Run) error {

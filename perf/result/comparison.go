@@ -126,28 +126,6 @@ func chance(p float64) string {
 	return fmt.Sprintf("in %.2g of 100 comparisons (p = %.2g)", 100*p, p)
 }
 
-const textWidth = 80
-
-// writeLines writes a text in lines of at most textWidth. The lines after the first one begin with indent.
-func writeLines(b *strings.Builder, text, indent string) {
-	used := 0
-	for i, word := range strings.Fields(text) {
-		width := len([]rune(word))
-		switch {
-		case i == 0:
-		case used+1+width > textWidth:
-			b.WriteString("\n" + indent)
-			used = len(indent)
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += width
-	}
-	b.WriteByte('\n')
-}
-
 func (c *Comparison) sides() string {
 	if len(c.Differences) == 0 {
 		return ""
@@ -160,25 +138,15 @@ func (c *Comparison) sides() string {
 }
 
 func writeText(w io.Writer, c *Comparison) error {
-	var b strings.Builder
-	writeLines(&b, c.Headline, "")
+	d := ui.Document{Columns: columns(c), Rows: c.rows(), Lead: []string{c.Headline}}
 	if c.Next != "" {
-		writeLines(&b, c.Next, "")
+		d.Lead = append(d.Lead, c.Next)
 	}
-	b.WriteByte('\n')
-	writeLines(&b, c.sides(), "")
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
-	}
-	if err := ui.Table(w, columns(c), c.rows()); err != nil {
-		return err
-	}
-	b.Reset()
+	d.Lead = append(d.Lead, "", c.sides())
 	for _, n := range c.notes() {
-		writeLines(&b, "- "+n, "  ")
+		d.Notes = append(d.Notes, "- "+n)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return ui.WriteText(w, d)
 }
 
 // writeMarkdown writes a comment for a pull request: the answer, the table, and the rest folded.

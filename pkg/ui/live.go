@@ -49,7 +49,17 @@ func StartLive(to io.Writer, interval time.Duration, render func(width, rows int
 	return l
 }
 
-// Print writes whole lines above the view.
+// Write writes whole lines above the view, as Print does. With Size it makes a view a writer for WriteLine, which wraps
+// lines between words. An error is returned by Stop.
+func (l *Live) Write(p []byte) (int, error) {
+	l.Print(string(p))
+	return len(p), nil
+}
+
+// Size returns the size of the terminal.
+func (l *Live) Size() (width, height int) { return l.out.size() }
+
+// Print writes whole lines above the view; the terminal breaks those that it has no room for.
 func (l *Live) Print(text string) {
 	text = strings.TrimSuffix(text, "\n")
 	width, height := l.out.size()

@@ -23,9 +23,9 @@ type output struct {
 
 func newOutput(to io.Writer) *output {
 	return &output{to: to, drawn: make(chan struct{}), size: func() (int, int) {
-		width, height := terminalSize(to)
+		width, height := TerminalSize(to)
 		if width <= 0 || height <= 0 {
-			return 80, 24
+			return usualWidth, 24
 		}
 		return width, height
 	}}
@@ -73,9 +73,9 @@ func (o *output) terminal() io.Writer {
 	return o
 }
 
-// terminalSize returns the size of the terminal behind w, zeros if there is none. A writer
+// TerminalSize returns the size of the terminal behind w, zeros if there is none. A writer
 // that is no file may be a terminal with the method Size.
-func terminalSize(w io.Writer) (width, height int) {
+func TerminalSize(w io.Writer) (width, height int) {
 	switch t := w.(type) {
 	case *os.File:
 		width, height, _ = term.GetSize(int(t.Fd())) // zeros with an error

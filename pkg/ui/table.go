@@ -6,9 +6,7 @@ package ui
 import (
 	"fmt"
 	"io"
-	"slices"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
 )
@@ -31,16 +29,15 @@ type Column struct {
 	Spare int
 }
 
-// Table writes rows under the columns, in box-drawing lines. On a terminal that is too narrow, spare
-// columns are dropped first, then cells are wrapped between words; if not even the words fit, each row
-// is a block of lines.
+// Table writes rows under the columns, in box-drawing lines. It fits the terminal, or 80 columns without one: spare
+// columns are dropped first, then cells are wrapped between words; if not even the words fit, each row is a block of
+// lines.
 func Table(w io.Writer, columns []Column, rows [][]string) error {
-	if width, _ := terminalSize(w); width > 0 {
-		columns, rows = narrow(width, columns, rows)
-		var fits bool
-		if columns, rows, fits = wrapCells(width, columns, rows); !fits {
-			return writeBlocks(w, width, columns, rows)
-		}
+	width := lineWidth(w)
+	columns, rows = narrow(width, columns, rows)
+	columns, rows, fits := wrapCells(width, columns, rows)
+	if !fits {
+		return writeBlocks(w, width, columns, rows)
 	}
 	header := make([]string, len(columns))
 	align := make(tw.Alignment, len(columns))
@@ -66,53 +63,11 @@ func Table(w io.Writer, columns []Column, rows [][]string) error {
 
 // WriteText writes a document for people: its table, and the lines above and below it.
 func WriteText(w io.Writer, d Document) error {
-	for _, line := range d.Lead {
-		if err := WriteLine(w, line); err != nil {
-			return err
-		}
+	if err := WriteLines(w, d.Lead); err != nil {
+		return err
 	}
 	if err := Table(w, d.Columns, d.Rows); err != nil {
 		return err
 	}
-	for _, note := range d.Notes {
-		if err := WriteLine(w, note); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// narrow drops spare columns until the table is not wider than width.
-func narrow(width int, columns []Column, rows [][]string) ([]Column, [][]string) {
-	for tableWidth(columns, rows) > width {
-		most := slices.MaxFunc(columns, func(a, b Column) int { return a.Spare - b.Spare }).Spare
-		if most == 0 {
-			break
-		}
-		kept := make([][]string, len(rows))
-		var left []Column
-		for i, c := range columns {
-			if c.Spare == most {
-				continue
-			}
-			left = append(left, c)
-			for k, row := range rows {
-				kept[k] = append(kept[k], row[i])
-			}
-		}
-		columns, rows = left, kept
-	}
-	return columns, rows
-}
-
-func tableWidth(columns []Column, rows [][]string) int {
-	total := 1
-	for i, c := range columns {
-		widest := ansi.StringWidth(c.Title)
-		for _, row := range rows {
-			widest = max(widest, ansi.StringWidth(row[i]))
-		}
-		total += widest + 3 // two blanks and a line
-	}
-	return total
+	return WriteLines(w, d.Notes)
 }

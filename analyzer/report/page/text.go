@@ -10,13 +10,17 @@ import (
 
 // WriteText writes the page for a terminal, without its charts.
 func (p *Page) WriteText(w io.Writer) error {
-	fmt.Fprintln(w, p.heading())
+	if err := ui.WriteLine(w, p.heading()); err != nil {
+		return err
+	}
 	for _, b := range p.Blocks {
 		switch b := b.(type) {
 		case Heading:
-			fmt.Fprintf(w, "\n%s\n", b)
+			if err := ui.WriteParagraph(w, string(b)); err != nil {
+				return err
+			}
 		case Paragraph:
-			if err := ui.WriteLine(w, "\n"+Text(b).String()); err != nil {
+			if err := ui.WriteParagraph(w, Text(b).String()); err != nil {
 				return err
 			}
 		case List:
@@ -26,7 +30,7 @@ func (p *Page) WriteText(w io.Writer) error {
 				}
 			}
 		case Table:
-			if err := ui.WriteLine(w, "\n"+b.Caption); err != nil {
+			if err := ui.WriteParagraph(w, b.Caption); err != nil {
 				return err
 			}
 			columns := make([]ui.Column, len(b.Columns))

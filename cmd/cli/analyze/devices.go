@@ -93,7 +93,7 @@ func readInventory(e gpu.Environment) (gpu.Inventory, error) {
 // findDevices reads the GPUs. A machine that has none has a reason.
 func findDevices(p process.Process, read func(gpu.Environment) (gpu.Inventory, error)) (devicesResult, error) {
 	e := machine.GPUs(p, nil)
-	e.Warn = func(text string) { fmt.Fprintln(p.Stderr, "warning:", text) }
+	e.Warn = func(text string) { _ = ui.WriteLine(p.Stderr, "warning: "+text) }
 	v, err := read(e)
 	switch {
 	case errors.Is(err, gpu.ErrNoDriver):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"testing"
 
@@ -24,7 +25,12 @@ const (
 // execute runs the command over the simulated machine.
 func execute(t *testing.T, s *gputest.Simulator, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	return executeWith(t, func(e gpu.Environment) (gpu.Inventory, error) {
+	return executeWith(t, simulated(s), args...)
+}
+
+// simulated reads the simulated machine.
+func simulated(s *gputest.Simulator) func(gpu.Environment) (gpu.Inventory, error) {
+	return func(e gpu.Environment) (gpu.Inventory, error) {
 		e.CUDA = nil // there is none in the test
 		m, err := gpu.New(s, e)
 		if err != nil {
@@ -32,7 +38,7 @@ func execute(t *testing.T, s *gputest.Simulator, args ...string) (stdout, stderr
 		}
 		defer m.Close()
 		return m.Inventory(), nil
-	}, args...)
+	}
 }
 
 func executeWith(t *testing.T, read func(gpu.Environment) (gpu.Inventory, error), args ...string) (stdout, stderr string, err error) {
@@ -87,6 +93,17 @@ func TestText(t *testing.T) {
 		out, _, err := execute(t, s)
 		require.NoError(t, err, name)
 		sharedtest.GoldenFile(t, name+".txt", out)
+	}
+}
+
+func TestWidths(t *testing.T) {
+	t.Parallel()
+	for name, s := range machines() {
+		sharedtest.GoldenWidths(t, "devices-"+name, func(w io.Writer) error {
+			cmd := newDevicesOf(process.Process{Stdout: w, Stderr: io.Discard}, simulated(s))
+			cmd.SetArgs([]string{}) // nil would mean those of the test
+			return cmd.Execute()
+		})
 	}
 }
 
@@ -152,7 +169,7 @@ func TestWriteErrors(t *testing.T) {
 	m, err := s.Open()
 	require.NoError(t, err)
 	r := devicesResult{Inventory: m.Inventory()}
-	for left := 0; left < 4000; left += 97 {
+	for left := 0; left < 3000; left += 97 {
 		require.ErrorIs(t, devicesText(&full{left}, r), os.ErrClosed, left)
 	}
 }

@@ -47,7 +47,7 @@ type devicesPage struct {
 
 func (b *devicesPage) line(format string, args ...any) {
 	if b.err == nil {
-		_, b.err = fmt.Fprintf(b.w, format+"\n", args...)
+		b.err = ui.WriteLine(b.w, fmt.Sprintf(format, args...))
 	}
 }
 

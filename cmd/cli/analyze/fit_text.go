@@ -32,6 +32,9 @@ func fitPage(r *fitResult) ui.Document {
 		if i >= 2 && i <= 5 {
 			c.Align = ui.Right
 		}
+		if title == "Status" { // the note says it
+			c.Spare = 1
+		}
 		d.Columns = append(d.Columns, c)
 	}
 	for _, row := range r.Rows {

@@ -62,10 +62,10 @@ func (p *progress) stop() error {
 func (p *progress) print(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if p.view != nil {
-		p.view.Print(text)
+		_ = ui.WriteLine(p.view, text) // Stop returns the error
 		return
 	}
-	fmt.Fprintln(p.w, text)
+	fmt.Fprintln(p.w, text) // a log has one line for each event
 }
 
 // run notes what runs now.

@@ -12,6 +12,7 @@ import (
 	"triton/cmd/cli/machine"
 	"triton/cmd/cli/process"
 	"triton/pkg/gpu"
+	"triton/pkg/ui"
 )
 
 // run analyzes and prints the result. After an interrupt or a failure it prints what was
@@ -49,7 +50,7 @@ func analyze(ctx context.Context, p process.Process, o *options) (*memory.Result
 		defer m.Close()
 		view = m
 	} else if !errors.Is(err, gpu.ErrNoDriver) {
-		fmt.Fprintf(p.Stderr, "GPUs are not measured: %v\n", err)
+		_ = ui.WriteLine(p.Stderr, fmt.Sprintf("GPUs are not measured: %v", err))
 	}
 	command := []string{
 		program, "serve", "--exit-on-error=true", "--allow-http=true", "--allow-grpc=true",

@@ -139,10 +139,8 @@ func write(w io.Writer, form string, found []Finding) error {
 	if len(advice) > 0 {
 		advice = append([]string{"", "What to do:"}, advice...)
 	}
-	for _, line := range advice {
-		if err := ui.WriteLine(w, line); err != nil {
-			return err
-		}
+	if err := ui.WriteLines(w, advice); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s, %s\n", ui.Plural(counts[Failure], "failure"), ui.Plural(counts[Warning], "warning"))
 	return err

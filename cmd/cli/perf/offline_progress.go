@@ -54,10 +54,10 @@ func (s *offlineProgress) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live != nil {
-		s.live.Print(text)
+		_ = ui.WriteLine(s.live, text) // Stop returns the error
 		return
 	}
-	fmt.Fprintln(s.process.Stderr, text)
+	fmt.Fprintln(s.process.Stderr, text) // a log has one line for each event
 }
 
 func (s *offlineProgress) stop() error {

@@ -25,7 +25,7 @@ func run(t *testing.T, environ []string, args ...string) (int, string, string) {
 	return code, out, clientWarning.ReplaceAllString(errs, "")
 }
 
-var clientWarning = regexp.MustCompile("WARNING: [a-z0-9. ]*: the client limited this level: .*\n")
+var clientWarning = regexp.MustCompile("WARNING: [a-z0-9. ]*: the client limited this level: .*\n(  .*\n)*")
 
 // nullServer takes a moment for each inference, as the processors of the tests beside it are the same.
 func nullServer(t *testing.T) *loadtest.HTTP {

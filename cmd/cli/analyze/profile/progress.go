@@ -80,10 +80,10 @@ func (p *progress) line(text string) {
 	p.out.Lock()
 	defer p.out.Unlock()
 	if p.out.view != nil {
-		p.out.view.Print(text)
+		_ = ui.WriteLine(p.out.view, text) // Stop returns the error
 		return
 	}
-	fmt.Fprintln(p.w, text)
+	fmt.Fprintln(p.w, text) // a log has one line for each event
 }
 
 func (p *progress) observe(e profile.Event) {

@@ -11,6 +11,7 @@ import (
 	"triton/analyzer/settings"
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
+	"triton/pkg/ui"
 )
 
 // reportFunc writes reports. Tests have their own, which looks at the settings.
@@ -67,7 +68,7 @@ func bindReport(p process.Process, o *settings.Report, cmd *cobra.Command) *opti
 // runReport writes the detailed reports of variants in the newest checkpoint.
 func runReport(_ context.Context, p process.Process, o *settings.Report) error {
 	for _, text := range o.Notices {
-		fmt.Fprintln(p.Stderr, "WARNING: "+text)
+		_ = ui.WriteLine(p.Stderr, "WARNING: "+text)
 	}
 	state, _, _, err := profile.CheckpointDirectory(o.CheckpointDirectory).Latest()
 	if err != nil {

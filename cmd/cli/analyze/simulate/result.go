@@ -135,7 +135,7 @@ func columns(rows []row) []ui.Column {
 		all = append(all, ui.Column{Title: "Preferred"})
 	}
 	for _, name := range []string{"Devices", "Instances", "Requests/s", "Busy", "Mean batch", "p50 ms", "p90 ms", "p99 ms", "Queue p99 ms", "Refused"} {
-		spare := map[string]int{"Refused": 0, "p90 ms": 2, "Queue p99 ms": 1, "Devices": 3}[name]
+		spare := map[string]int{"Requests/s": 1, "Busy": 2, "p50 ms": 3, "Mean batch": 4, "Refused": 5, "Queue p99 ms": 6, "p90 ms": 7, "Devices": 8}[name]
 		all = append(all, ui.Column{Title: name, Align: ui.Right, Spare: spare})
 	}
 	return append(all, ui.Column{Title: ""})

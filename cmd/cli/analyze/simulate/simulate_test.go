@@ -99,7 +99,7 @@ func TestNoCapacity(t *testing.T) {
 	var exit *process.ExitError
 	require.ErrorAs(t, err, &exit)
 	require.Equal(t, process.Failure, exit.Code)
-	require.Contains(t, out, "p99 of 1ms at 1000/s: no setting holds it; p99 is 2.6ms even with 1024 instances")
+	require.Contains(t, strings.Join(strings.Fields(out), " "), "p99 of 1ms at 1000/s: no setting holds it; p99 is 2.6ms even with 1024 instances")
 	out, err = execute(t, NewCapacityCommand, "--curve", curveFile, "--rate", "1000", "--p99", "1", "--requests", "1000", "--output", "json")
 	require.Error(t, err)
 	require.True(t, json.Valid([]byte(out)))
