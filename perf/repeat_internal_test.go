@@ -22,7 +22,7 @@ func TestMeanOfRepeats(t *testing.T) {
 		"not below 0": {[]float64{1, 5}, Mean{3, Interval{0, 3 + 12.7062*2}, 1, 5}},
 		"six":         {[]float64{5, 7, 6, 8, 4, 6}, Mean{6, Interval{6 - 2.57058*math.Sqrt(2)/math.Sqrt(6), 6 + 2.57058*math.Sqrt(2)/math.Sqrt(6)}, 4, 8}},
 	} {
-		got := meanOf(c.values)
+		got := MeanOf(c.values)
 		require.InDelta(t, c.want.Value, got.Value, 1e-9, name)
 		require.InDelta(t, c.want.Interval.Low, got.Interval.Low, 2e-3, name)
 		require.InDelta(t, c.want.Interval.High, got.Interval.High, 2e-3, name)
@@ -43,7 +43,7 @@ func TestIntervalHoldsTheTruth(t *testing.T) {
 			for i := range values {
 				values[i] = truth * (1 + 0.1*rng.NormFloat64())
 			}
-			if m := meanOf(values); m.Interval.Low <= truth && truth <= m.Interval.High {
+			if m := MeanOf(values); m.Interval.Low <= truth && truth <= m.Interval.High {
 				held++
 			}
 		}

@@ -21,7 +21,7 @@ import (
 func level(batch int, load, throughput, us float64) result.Level {
 	l := result.Level{
 		Number: 1, BatchSize: batch, Load: load, Stable: true, Requests: 2000, DurationS: 3, Throughput: throughput,
-		Latency: latency(us),
+		Latency: latency(us), Grade: "B", ThroughputInterval: interval(throughput),
 		Server: &result.Server{
 			Model: "simple", Requests: 2000, RequestUs: us * 0.6, QueueUs: us * 0.1, ComputeInputUs: us * 0.05, ComputeInferUs: us * 0.4, ComputeOutputUs: us * 0.02,
 			Batches: []result.BatchSize{{Size: 1, Executions: 300, ComputeInferUs: us * 0.4}, {Size: 4, Executions: 100, ComputeInferUs: us}},
@@ -38,8 +38,33 @@ func level(batch int, load, throughput, us float64) result.Level {
 	return l
 }
 
+// interval is 2 % to both sides.
+func interval(v float64) *result.Interval {
+	high := 1.02 * v
+	return &result.Interval{Low: 0.98 * v, High: &high}
+}
+
 func latency(us float64) result.Latency {
-	return result.Latency{AvgUs: us, Percentiles: []result.Percentile{{P: 50, Us: us * 0.9}, {P: 90, Us: us * 1.2}, {P: 99, Us: us * 2}, {P: 99.9, Us: us * 3}}}
+	return result.Latency{AvgUs: us, AvgInterval: interval(us), Percentiles: []result.Percentile{
+		{P: 50, Us: us * 0.9, Interval: interval(us * 0.9)}, {P: 90, Us: us * 1.2}, {P: 99, Us: us * 2, Interval: interval(us * 2)}, {P: 99.9, Us: us * 3},
+	}}
+}
+
+// repeated returns the first two runs with three repeats of each level; the second is that much faster.
+func repeated(faster float64) []result.Run {
+	all := runs()[:2]
+	for k, speed := range []float64{1, faster} {
+		f := all[k].File
+		f.Settings.Repeats, f.Levels = 3, nil
+		for repeat := 1; repeat <= 3; repeat++ {
+			for _, load := range []float64{1, 4, 16} {
+				l := level(1, load, speed*900*load/(1+load/8)*(1+float64(repeat)/100), (1000+200*load)/speed)
+				l.Repeat, l.Number = repeat, len(f.Levels)+1
+				f.Levels = append(f.Levels, l)
+			}
+		}
+	}
+	return all
 }
 
 // runs are two runs with names that a page must escape, a level that failed, one without
@@ -82,11 +107,34 @@ func TestPage(t *testing.T) {
 	for _, load := range []string{"src=", "href=", "@import", "url("} {
 		require.False(t, strings.Contains(text, load), "the page loads nothing: %s", load)
 	}
-	contains(t, text, `<th scope="row">8</th><td>1900</td><td>50</td>`)
+	contains(t, text, `<th scope="row">8</th><td>1900</td><td>1862 to 1938</td><td>50</td>`)
 	contains(t, text, `<td class="few" title="too few requests for this percentile">8600<span class="note"> (few)</span></td>`)
 	contains(t, text, "<p>No level was measured.</p>")
 	contains(t, text, `<td>300</td><td class="share"><span class="bar" aria-hidden="true"><i class="part0" style="width:75.0%"></i></span> 75.0 %</td>`)
 	require.EqualError(t, result.WritePage(&b, nil, result.PageOptions{}), "a report needs at least one result")
+}
+
+// TestAnswer: the page begins with the most that a run reached, and compares two runs as perf compare does.
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	write := func(runs []result.Run) string {
+		var b bytes.Buffer
+		require.NoError(t, result.WritePage(&b, runs, result.PageOptions{}))
+		return b.String()
+	}
+	one := write(runs()[:1])
+	contains(t, one, "<strong>3000 inferences/s</strong> (95 % interval 2940 to 3060) at batch size 4, concurrency 1, p99 2.800 ms, grade B</li>")
+	require.NotContains(t, one, "Difference of the two runs")
+	require.NotContains(t, write(runs()), "Difference of the two runs", "three runs")
+	two := repeated(1.3)
+	page := write(two)
+	c, err := result.Compare(result.Side{Name: two[0].Name, Runs: two[:1]}, result.Side{Name: two[1].Name, Runs: two[1:]}, result.DefaultCompareOptions())
+	require.NoError(t, err)
+	contains(t, page, "<strong>"+c.Headline+"</strong>")
+	contains(t, page, "mean of 3 repeats")
+	contains(t, page, `<th scope="col">Change in %</th>`)
+	two[1].File.Settings.Mode = result.RequestRate
+	contains(t, write(two), "The two runs are not compared: ")
 }
 
 // TestScripts: the policy of the page has the hash of each script, or browsers would not run it.

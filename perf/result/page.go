@@ -70,10 +70,11 @@ func WritePage(w io.Writer, runs []Run, o PageOptions) error {
 			html.P(g.Textf("Written by %s. Latencies are in %s.", joinWords("triton perf report", o.Version), u.Long)),
 		)),
 		html.Main(ui.PageLines(
-			runsHTML(views),
+			answerHTML(runs, u),
 			g.Raw(chartsHTML),
 			html.NoScript(html.P(g.Text("The charts need JavaScript. The tables do not."))),
 			ui.PageLines(g.Map(views, runHTML)...),
+			runsHTML(views),
 		)),
 		html.Script(html.Type("application/json"), html.ID("data"), g.Raw(string(data))),
 		html.Script(g.Raw(library)),

@@ -19,7 +19,8 @@
   for (const l of new Set(data.series.flatMap((s) => s.levels.map((x) => x.label)))) level.add(new Option(l, l));
   level.selectedIndex = level.options.length - 1;
 
-  const shown = data.series.map((s, i) => {
+  const groups = [...new Set(data.series.map((s) => s.group))].map((n) => data.series.find((s) => s.group === n));
+  const shown = groups.map((s, i) => {
     const box = document.createElement("input");
     const label = document.createElement("label");
     const swatch = document.createElement("span");
@@ -35,21 +36,27 @@
     return box;
   });
 
-  // Each chart returns its lines: {i, name, x: [...], y: [...], labels: [...]}.
-  const visible = () => data.series.map((s, i) => ({ ...s, i })).filter((s) => shown[s.i].checked);
+  // Each chart returns its lines: {i, dash, name, x: [...], y: [...], labels: [...], ranges: [...]}. Charts of levels
+  // show means of repeats, charts of one level show the repeats.
+  const visible = () => data.series.filter((s) => shown[s.group].checked);
+  const means = () => visible().filter((s) => !s.repeat);
   const present = (x, y) => x.map((v, k) => [v, y[k], k]).filter((p) => p[1] >= 0);
   const line = (s, points) => {
-    return { i: s.i, name: s.name, x: points.map((p) => p[0]), y: points.map((p) => p[1]), labels: points.map((p) => p[2]) };
+    return {
+      i: s.group, dash: s.repeat ? dashes[(s.repeat - 1) % dashes.length] : dash(s.group), name: s.name,
+      x: points.map((p) => p[0]), y: points.map((p) => p[1]), labels: points.map((p) => p[2]), ranges: points.map((p) => p[3]),
+    };
   };
+  const range = (l, key) => (l.range || {})[key];
   const named = () => metric.options[metric.selectedIndex].label + " latency, " + data.unit;
   const charts = [
     {
       id: "by-latency", x: named, y: () => "inferences/s", path: true,
-      lines: () => visible().map((s) => line(s, s.levels.map((l) => [l.latency[metric.value], l.throughput, l.label]).filter((p) => p[0] >= 0))),
+      lines: () => means().map((s) => line(s, s.levels.map((l) => [l.latency[metric.value], l.throughput, l.label, range(l, "throughput")]).filter((p) => p[0] >= 0))),
     },
     {
       id: "by-load", x: () => one([...new Set(data.series.map((s) => s.loadName))]), y: named,
-      lines: () => visible().map((s) => line(s, s.levels.map((l) => [l.load, l.latency[metric.value], l.label]).filter((p) => p[1] >= 0).sort((a, b) => a[0] - b[0]))),
+      lines: () => means().map((s) => line(s, s.levels.map((l) => [l.load, l.latency[metric.value], l.label, range(l, metric.value)]).filter((p) => p[1] >= 0).sort((a, b) => a[0] - b[0]))),
     },
     {
       id: "over-time", x: () => "seconds since the start of the level", y: named,
@@ -95,14 +102,17 @@
   }
   document.getElementById("charts").hidden = false;
 
-  function axes(c) {
+  // Counts, such as a concurrency, have no fractions on their axis.
+  const whole = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((e) => [1, 2, 5].map((m) => m * 10 ** e));
+  function axes(c, lines) {
     const common = { stroke: css("--fg"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
     const numbers = (u, splits) => splits.map((v) => (v === null ? "" : format(v)));
     return [
-      { ...common, label: c.x(), labelSize: 20, values: c.percentiles ? (u, splits) => splits.map((v) => (v === null ? "" : percentile(v))) : numbers },
+      { ...common, label: c.x(), labelSize: 20, ...(lines.every((l) => l.x.every(Number.isInteger)) ? { incrs: whole } : {}), values: c.percentiles ? (u, splits) => splits.map((v) => (v === null ? "" : percentile(v))) : numbers },
       { ...common, label: c.y(), labelSize: 20, size: 70, values: numbers },
     ];
   }
+  const highs = (lines) => lines.map((l) => [...l.y, ...l.ranges.filter(Boolean).map((r) => r[1])]);
   const top = (lists) => Math.max(...lists.flat(), 0) * 1.06 || 1;
 
   function draw() {
@@ -119,14 +129,38 @@
       }
       const size = { width: Math.max(280, p.plot.clientWidth), height: 300 };
       const common = {
-        ...size, axes: axes(c), legend: { show: false }, padding: [10, 20, 0, 0],
-        hooks: { setCursor: [(u) => show(c, u)] },
+        ...size, axes: axes(c, p.lines), legend: { show: false }, padding: [10, 20, 0, 0],
+        hooks: { setCursor: [(u) => show(c, u)], draw: [(u) => intervals(u, p.lines)] },
       };
       p.u = c.path ? pathChart(c, p, common) : lineChart(c, p, common);
       const canvas = p.plot.querySelector("canvas");
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", c.y() + " by " + c.x() + ": " + p.lines.map((l) => l.name).join("; ") + ". The tables have the figures.");
     }
+  }
+
+  // intervals draws the 95 % intervals of points.
+  function intervals(u, lines) {
+    const ctx = u.ctx, ratio = devicePixelRatio, cap = 4 * ratio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    ctx.clip();
+    ctx.lineWidth = 1.5 * ratio;
+    for (const l of lines) {
+      ctx.strokeStyle = color(l.i);
+      ctx.beginPath();
+      l.x.forEach((v, k) => {
+        if (!l.ranges[k]) return;
+        const x = u.valToPos(v, "x", true), [low, high] = l.ranges[k].map((y) => u.valToPos(y, "y", true));
+        for (const [from, to] of [[[x, low], [x, high]], [[x - cap, low], [x + cap, low]], [[x - cap, high], [x + cap, high]]]) {
+          ctx.moveTo(...from);
+          ctx.lineTo(...to);
+        }
+      });
+      ctx.stroke();
+    }
+    ctx.restore();
   }
 
   // lineChart draws lines whose points ascend in x.
@@ -140,8 +174,8 @@
     const x = c.percentiles ? { time: false, distr: 3, range: () => [1, Math.max(10, high)] } : { time: false, range: () => [Math.max(0, low - margin), high + margin] };
     return new uPlot({
       ...common,
-      scales: { x, y: { range: () => [0, top(p.lines.map((l) => l.y))] } },
-      series: [{}, ...p.lines.map((l) => ({ label: l.name, stroke: color(l.i), width: 2, dash: dash(l.i), spanGaps: true, points: { show: !c.percentiles, size: 6, fill: color(l.i) } }))],
+      scales: { x, y: { range: () => [0, top(highs(p.lines))] } },
+      series: [{}, ...p.lines.map((l) => ({ label: l.name, stroke: color(l.i), width: 2, dash: l.dash, spanGaps: true, points: { show: !c.percentiles, size: 6, fill: color(l.i) } }))],
     }, joined, p.plot);
   }
 
@@ -155,7 +189,7 @@
         ctx.save();
         ctx.strokeStyle = ctx.fillStyle = color(l.i);
         ctx.lineWidth = 2 * ratio;
-        ctx.setLineDash(dash(l.i).map((n) => n * ratio));
+        ctx.setLineDash(l.dash.map((n) => n * ratio));
         ctx.beginPath();
         xs.forEach((_, k) => ctx[k ? "lineTo" : "moveTo"](...at(k)));
         ctx.stroke();
@@ -178,14 +212,14 @@
       ...common, mode: 2, cursor: { points: { show: false }, drag: { x: false, y: false } },
       scales: {
         x: { time: false, range: () => [0, top(p.lines.map((l) => l.x))] },
-        y: { range: () => [0, top(p.lines.map((l) => l.y))] },
+        y: { range: () => [0, top(highs(p.lines))] },
       },
       series: [{}, ...p.lines.map((l) => ({ label: l.name, stroke: color(l.i), paths, facets: [{ scale: "x", auto: true }, { scale: "y", auto: true }] }))],
     }, [null, ...p.lines.map((l) => [l.x, l.y])], p.plot);
   }
 
   // points returns all points of a chart from left to right.
-  const points = (p) => p.lines.flatMap((l) => l.x.map((x, k) => ({ x, y: l.y[k], name: l.name, label: l.labels[k] }))).sort((a, b) => a.x - b.x || a.y - b.y);
+  const points = (p) => p.lines.flatMap((l) => l.x.map((x, k) => ({ x, y: l.y[k], name: l.name, label: l.labels[k], range: l.ranges[k] }))).sort((a, b) => a.x - b.x || a.y - b.y);
   function step(c, e) {
     const p = plots.get(c), by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[e.key];
     if (!p.u || by === undefined) return;
@@ -212,7 +246,8 @@
   function tell(c, p, at) {
     const x = c.percentiles ? percentile(at.x) : format(at.x);
     const label = typeof at.label === "string" ? ", " + at.label : "";
-    p.values.textContent = at.name + label + ": " + c.x() + " " + x + ", " + c.y() + " " + format(at.y);
+    p.values.textContent = at.name + label + ": " + c.x() + " " + x + ", " + c.y() + " " + format(at.y) +
+      (at.range ? " (95 % interval " + format(at.range[0]) + " to " + format(at.range[1]) + ")" : "");
   }
 
   metric.addEventListener("change", draw);

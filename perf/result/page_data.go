@@ -18,22 +18,27 @@ type metricData struct {
 	Label string `json:"label"`
 }
 
-// seriesData are the levels of one batch size of a run; each repeat is a series of its own.
+// seriesData are the levels of one batch size of a run. With repeats it has their means, and each repeat is another
+// series of the same group.
 type seriesData struct {
 	Name     string      `json:"name"`
+	Group    int         `json:"group"`
+	Repeat   int         `json:"repeat,omitempty"`
 	LoadName string      `json:"loadName"`
 	Levels   []levelData `json:"levels"`
 }
 
 type levelData struct {
-	Label      string               `json:"label"` // equal for equal levels of several runs
-	Load       float64              `json:"load"`
-	Throughput float64              `json:"throughput"`
-	Latency    map[string]float64   `json:"latency"` // by metric
-	Seconds    []float64            `json:"seconds"`
-	Over       map[string][]float64 `json:"over"`  // time, by metric; -1 without requests
-	Edges      []float64            `json:"edges"` // upper ends of the buckets
-	Counts     []uint64             `json:"counts"`
+	Label      string             `json:"label"` // equal for equal levels of several runs
+	Load       float64            `json:"load"`
+	Throughput float64            `json:"throughput"`
+	Latency    map[string]float64 `json:"latency"` // by metric
+	// Range has the ends of the 95 % intervals, by metric and for "throughput".
+	Range   map[string][2]float64 `json:"range,omitempty"`
+	Seconds []float64             `json:"seconds"`
+	Over    map[string][]float64  `json:"over"`  // time, by metric; -1 without requests
+	Edges   []float64             `json:"edges"` // upper ends of the buckets
+	Counts  []uint64              `json:"counts"`
 }
 
 func dataOf(runs []Run, u unit) pageData {
@@ -46,32 +51,49 @@ func dataOf(runs []Run, u unit) pageData {
 	for _, p := range ps {
 		d.Metrics = append(d.Metrics, metricData{"p" + sixDigits(p), "p" + sixDigits(p)})
 	}
+	groups := 0
 	for _, r := range runs {
-		d.Series = append(d.Series, seriesOf(&r, ps, u)...)
+		series := seriesOf(&r, ps, u, groups)
+		if len(series) > 0 {
+			groups = series[len(series)-1].Group + 1
+		}
+		d.Series = append(d.Series, series...)
 	}
 	return d
 }
 
-func seriesOf(r *Run, ps []float64, u unit) []seriesData {
+// seriesOf returns the series of a run; group is the number of the first group.
+func seriesOf(r *Run, ps []float64, u unit, group int) []seriesData {
 	var all []seriesData
+	means := r.File.means()
+	mode := r.File.Settings.Mode
 	for _, size := range batchSizes(r.File.Levels) {
-		for _, repeat := range repeatsOf(r.File.Levels) {
-			s := seriesData{Name: r.Name, LoadName: loadName(r.File.Settings.Mode)}
-			if size > 0 {
-				s.Name += ", batch size " + strconv.Itoa(size)
-			}
-			if repeat > 0 {
-				s.Name += ", repeat " + strconv.Itoa(repeat)
-			}
-			for i := range r.File.Levels {
-				if l := &r.File.Levels[i]; l.BatchSize == size && l.Repeat == repeat && l.Requests > 0 {
-					s.Levels = append(s.Levels, dataOfLevel(r.File.Settings.Mode, l, ps, u))
-				}
-			}
-			if len(s.Levels) > 0 {
-				all = append(all, s)
+		name := r.Name
+		if size > 0 {
+			name += ", batch size " + strconv.Itoa(size)
+		}
+		s := seriesData{Name: name, LoadName: loadName(mode), Group: group}
+		for i := range means {
+			if l := &means[i].Level; l.BatchSize == size && l.Requests > 0 {
+				s.Levels = append(s.Levels, dataOfLevel(mode, l, ps, u))
 			}
 		}
+		if len(s.Levels) == 0 {
+			continue
+		}
+		all = append(all, s)
+		for _, repeat := range repeatsOf(r.File.Levels) {
+			one := seriesData{Name: name + ", repeat " + strconv.Itoa(repeat), LoadName: s.LoadName, Group: group, Repeat: repeat}
+			for i := range r.File.Levels {
+				if l := &r.File.Levels[i]; repeat > 0 && l.BatchSize == size && l.Repeat == repeat && l.Requests > 0 {
+					one.Levels = append(one.Levels, dataOfLevel(mode, l, ps, u))
+				}
+			}
+			if len(one.Levels) > 0 {
+				all = append(all, one)
+			}
+		}
+		group++
 	}
 	return all
 }
@@ -113,6 +135,17 @@ func dataOfLevel(m Mode, l *Level, ps []float64, u unit) levelData {
 		Latency: map[string]float64{}, Over: map[string][]float64{},
 	}
 	values(l.Latency, ps, u, true, func(key string, v float64) { d.Latency[key] = v })
+	d.Range = map[string][2]float64{}
+	keep := func(key string, i *Interval, unit float64) {
+		if i != nil && i.High != nil {
+			d.Range[key] = [2]float64{rounded(i.Low / unit), rounded(*i.High / unit)}
+		}
+	}
+	keep("throughput", l.ThroughputInterval, 1)
+	keep("avg", l.Latency.AvgInterval, u.us)
+	for _, p := range l.Latency.Percentiles {
+		keep("p"+sixDigits(p.P), p.Interval, u.us)
+	}
 	for i := range l.Timeline {
 		moment := &l.Timeline[i]
 		d.Seconds = append(d.Seconds, moment.StartS+moment.DurationS/2)

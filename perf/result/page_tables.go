@@ -36,7 +36,13 @@ func runHTML(r runView) g.Node {
 	if len(r.Levels) == 0 {
 		return html.Section(ui.PageLines(html.H2(g.Text(r.Name)), html.P(g.Text("No level was measured."))))
 	}
-	parts := []g.Node{html.H2(g.Text(r.Name)), html.H3(g.Text("Throughput and latency")), r.latencies()}
+	parts := []g.Node{html.H2(g.Text(r.Name)), html.H3(g.Text("Throughput and latency"))}
+	if r.HasRepeats {
+		parts = append(parts, r.latencies("Means of repeats, "+r.Name, "Repeats", r.Means),
+			collapsed("Throughput and latency of each repeat: table", r.latencies("Throughput and latency of each repeat, "+r.Name, "Repeat", r.Levels)))
+	} else {
+		parts = append(parts, r.latencies("Throughput and latency, "+r.Name, "", r.Levels))
+	}
 	if r.HasServer {
 		parts = append(parts, html.H3(g.Text("Where the time of a request goes")), r.legend(), r.server())
 	}
@@ -53,10 +59,13 @@ func collapsed(summary string, content g.Node) g.Node {
 }
 
 // heads are the column heads of a table with a row for each level, or more.
-func (r *runView) heads(titles ...string) g.Node {
+func (r *runView) heads(titles ...string) g.Node { return r.headsOf("Repeat", titles...) }
+
+// headsOf has another title for the column of the repeats.
+func (r *runView) headsOf(repeat string, titles ...string) g.Node {
 	first := []string{"Batch size", r.LoadName}
 	if r.HasRepeats {
-		first = append(first, "Repeat")
+		first = append(first, repeat)
 	}
 	return ui.PageHeads(append(first, titles...)...)
 }
@@ -86,16 +95,18 @@ func (r *runView) percentileTitles(before ...string) []string {
 	return before
 }
 
-func (r *runView) latencies() g.Node {
-	heads := r.heads(append(r.percentileTitles("Inferences/s", "Requests", "Average"), "Note")...)
-	return scrollTable("Throughput and latency, "+r.Name, heads, r.eachLevel(func(l *levelView) []g.Node {
-		cells := g.Group{
-			ui.PageCells(l.Throughput, strconv.Itoa(l.Requests), l.Avg),
+func (r *runView) latencies(label, repeat string, levels []levelView) g.Node {
+	heads := r.headsOf(repeat, append(r.percentileTitles("Inferences/s", "95 % interval", "Requests", "Average"), "Grade", "Note")...)
+	rows := make([]g.Node, len(levels))
+	for i := range levels {
+		l := &levels[i]
+		rows[i] = l.row(g.Group{
+			ui.PageCells(l.Throughput, l.Range, strconv.Itoa(l.Requests), l.Avg),
 			g.Map(l.Percentiles, percentileHTML),
-			html.Td(html.Class("text"), g.Text(l.Note)),
-		}
-		return []g.Node{l.row(cells)}
-	}))
+			html.Td(html.Class("text"), g.Text(l.Grade)), html.Td(html.Class("text"), g.Text(l.Note)),
+		})
+	}
+	return scrollTable(label, heads, rows)
 }
 
 func percentileHTML(p percentileView) g.Node {

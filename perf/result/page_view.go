@@ -17,10 +17,12 @@ type runView struct {
 	Parts                                             []part // names
 	HasServer, HasBatches, HasRepeats                 bool
 	Levels                                            []levelView
+	Means                                             []levelView // of repeats; nil without
 }
 
 type levelView struct {
 	Batch, Load, Repeat, Throughput, Avg, Note string // Repeat is empty if the file has none
+	Range, Grade                               string // interval of the throughput
 	Requests                                   int
 	Percentiles                                []percentileView
 	Parts                                      []part
@@ -79,6 +81,14 @@ func viewOf(r *Run, u unit) runView {
 		v.HasServer, v.HasBatches = v.HasServer || l.Parts != nil, v.HasBatches || l.Executed != nil
 		v.Levels = append(v.Levels, l)
 	}
+	if !v.HasRepeats {
+		return v
+	}
+	for _, m := range f.means() {
+		l := viewOfLevel(f.Settings.Mode, &m.Level, ps, u)
+		l.Repeat = strconv.Itoa(m.repeats)
+		v.Means = append(v.Means, l)
+	}
 	return v
 }
 
@@ -86,6 +96,7 @@ func viewOfLevel(m Mode, l *Level, ps []float64, u unit) levelView {
 	v := levelView{
 		Batch: batchText(l.BatchSize), Load: loadText(m, l), Throughput: significant(l.Throughput),
 		Requests: l.Requests, Avg: u.text(l.Latency.AvgUs), Note: noteOf(l), Parts: split(l, u),
+		Range: rangeText(l.ThroughputInterval, 1), Grade: l.Grade,
 	}
 	if l.Requests == 0 {
 		v.Throughput, v.Avg = "-", "-"

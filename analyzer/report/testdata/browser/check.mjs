@@ -13,7 +13,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const wrong = [];
 const browser = await puppeteer.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: "shell", env: { ...process.env, LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8" } });
 try {
-  for (const page of pages) for (const scheme of ["light", "dark"]) for (const width of [1280, 360]) await check(page, scheme, width);
+  for (const page of pages) for (const scheme of ["light", "dark"]) for (const width of [1280, 768, 360]) await check(page, scheme, width);
 } catch (e) {
   wrong.push(String(e.stack));
 } finally {

@@ -1,20 +1,22 @@
-// Opens a page of triton perf report in headless Chromium and checks it:
-//   node check.mjs PAGE [SCREENSHOT_FOLDER]
-// It prints what is wrong and exits with 1, or prints one line for each way the page was opened.
+// Opens pages of triton perf report in headless Chromium and checks them:
+//   node check.mjs SCREENSHOT_FOLDER|- PAGE...
+// It prints what is wrong and exits with 1, or prints one line for each way a page was opened.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import chromium from "@sparticuz/chromium";
 import puppeteer from "puppeteer-core";
 
-const [page, folder] = process.argv.slice(2);
+const [folder, ...pages] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const wrong = [];
 const browser = await puppeteer.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: "shell", env: { ...process.env, LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8" } });
 try {
-  for (const scheme of ["light", "dark"]) for (const width of [1280, 360]) await check(scheme, width);
-  await checkWithoutScript();
+  for (const page of pages) {
+    for (const scheme of ["light", "dark"]) for (const width of [1280, 768, 360]) await check(page, scheme, width);
+    await checkWithoutScript(page);
+  }
 } catch (e) {
   wrong.push(String(e.stack));
 } finally {
@@ -25,9 +27,9 @@ if (wrong.length) {
   process.exit(1);
 }
 
-async function open(scheme, width, script = true) {
+async function open(page, scheme, width, script = true) {
   const tab = await browser.newPage();
-  const say = (text) => wrong.push(`${scheme}, ${width} px: ${text}`);
+  const say = (text) => wrong.push(`${basename(page)}, ${scheme}, ${width} px: ${text}`);
   tab.on("console", (m) => ["error", "warn"].includes(m.type()) && say("console: " + m.text()));
   tab.on("pageerror", (e) => say("script: " + e.message));
   tab.on("request", (r) => r.url() !== pathToFileURL(page).href && say("request to " + r.url()));
@@ -38,8 +40,8 @@ async function open(scheme, width, script = true) {
   return { tab, say };
 }
 
-async function check(scheme, width) {
-  const { tab, say } = await open(scheme, width);
+async function check(page, scheme, width) {
+  const { tab, say } = await open(page, scheme, width);
   const charts = await tab.$$eval("figure", (all) => all.map((f) => {
     const canvas = f.querySelector("canvas");
     if (!canvas) return { id: f.id, colors: 0 };
@@ -66,7 +68,7 @@ async function check(scheme, width) {
   const box = await tab.$("#shown input");
   await box.click();
   const lines = await tab.$eval("#by-load canvas", (c) => c.getAttribute("aria-label"));
-  if (lines.includes("before.json, batch size 1;")) say("a run that is not shown is still drawn");
+  if (lines.includes("before.json, batch size 1;") || lines.includes("before.json, batch size 1.")) say("a run that is not shown is still drawn");
   await box.click();
   const wide = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (wide > 0) say(`the page is ${wide} pixels wider than the window`);
@@ -75,13 +77,13 @@ async function check(scheme, width) {
   await tab.evaluate(axe);
   const { violations, passes } = await tab.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
   for (const v of violations) say(`axe: ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 150)).join(" ")}`);
-  if (folder) await tab.screenshot({ path: join(folder, `${scheme}-${width}.png`), fullPage: true });
-  console.log(`${scheme}, ${width} px: ${charts.length} charts, axe: ${passes.length} rules passed, ${violations.length} violated`);
+  if (folder !== "-") await tab.screenshot({ path: join(folder, `perf-${basename(page, ".html")}-${scheme}-${width}.png`), fullPage: true });
+  console.log(`${basename(page)}, ${scheme}, ${width} px: ${charts.length} charts, axe: ${passes.length} rules passed, ${violations.length} violated`);
   await tab.close();
 }
 
-async function checkWithoutScript() {
-  const { tab, say } = await open("light", 1281, false);
+async function checkWithoutScript(page) {
+  const { tab, say } = await open(page, "light", 1281, false);
   const text = await tab.$eval("main", (m) => m.innerText);
   if (!text.includes("The charts need JavaScript") || !text.includes("Throughput and latency")) say("without scripts there are no tables");
   await tab.close();
