@@ -271,7 +271,7 @@ gpu-stand-in: build onnxruntime oracle ## the checks on a GPU, without one: mode
 browser-test: ## the HTML reports of triton perf and triton analyze in headless Chromium, with axe for accessibility
 	mkdir -p build/browser && cp perf/result/testdata/browser/package.json build/browser/
 	npm install --prefix build/browser --no-audit --no-fund --no-package-lock
-	TRITON_BROWSER=$(CURDIR)/build/browser go test -count=1 -v -run TestBrowser ./perf/result ./analyzer/report
+	TRITON_BROWSER=$(CURDIR)/build/browser go test -p 1 -count=1 -v -run TestBrowser ./perf/result ./analyzer/report ./cmd/cli/analyze
 
 # With TRITON_NVIDIA_BACKENDS=<folder with onnxruntime/libtriton_onnxruntime.so> NVIDIA's server runs
 # them too: that of `make oracle`, or TRITON_NVIDIA_SERVER=<tritonserver>.

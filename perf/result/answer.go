@@ -48,7 +48,7 @@ func (c *Comparison) answer() {
 	}
 	switch {
 	case c.Unclear > 0 && c.Worse+c.Better > 0:
-		c.Next = fmt.Sprintf("Unclear is %s: more repeats would tell.", ui.Plural(c.Unclear, "figure"))
+		c.Next = fmt.Sprintf("%s unclear: more repeats would tell.", areFigures(c.Unclear))
 	case few && c.Unclear > 0:
 		c.Next = fmt.Sprintf("Measure both sides with --repeat %d.", enoughRuns)
 	case c.Unclear > 0:
@@ -71,6 +71,14 @@ func (c *Comparison) runsText() string {
 		return fmt.Sprintf("%d runs a side", a)
 	}
 	return fmt.Sprintf("%d and %d runs", a, b)
+}
+
+// areFigures counts figures with the verb: "1 figure is", "2 figures are".
+func areFigures(n int) string {
+	if n == 1 {
+		return "1 figure is"
+	}
+	return ui.Plural(n, "figure") + " are"
 }
 
 func more(n int) string {

@@ -123,14 +123,14 @@ func TestAnswer(t *testing.T) {
 		return b.String()
 	}
 	one := write(runs()[:1])
-	contains(t, one, "<strong>3000 inferences/s</strong> (95 % interval 2940 to 3060) at batch size 4, concurrency 1, p99 2.800 ms, grade B</li>")
+	contains(t, one, "<strong>3000 inferences/s</strong> (95\u00a0% interval 2940 to 3060) at batch size 4, concurrency 1, p99 2.800\u00a0ms, grade B</li>")
 	require.NotContains(t, one, "Difference of the two runs")
 	require.NotContains(t, write(runs()), "Difference of the two runs", "three runs")
 	two := repeated(1.3)
 	page := write(two)
 	c, err := result.Compare(result.Side{Name: two[0].Name, Runs: two[:1]}, result.Side{Name: two[1].Name, Runs: two[1:]}, result.DefaultCompareOptions())
 	require.NoError(t, err)
-	contains(t, page, "<strong>"+c.Headline+"</strong>")
+	contains(t, strings.ReplaceAll(page, "\u00a0", " "), "<strong>"+c.Headline+"</strong>")
 	contains(t, page, "mean of 3 repeats")
 	contains(t, page, `<th scope="col">Change in %</th>`)
 	two[1].File.Settings.Mode = result.RequestRate

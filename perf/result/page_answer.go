@@ -2,7 +2,6 @@ package result
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	g "maragu.dev/gomponents"
@@ -19,7 +18,7 @@ func answerHTML(runs []Run, u unit) g.Node {
 		if len(runs) > 1 {
 			name = runs[i].Name + ": "
 		}
-		lines = append(lines, html.Li(g.Text(name), html.Strong(g.Text(mostText(&runs[i]))), g.Text(sureText(&runs[i], u))))
+		lines = append(lines, html.Li(g.Text(name), html.Strong(g.Text(mostText(&runs[i]))), g.Text(together(sureText(&runs[i], u)))))
 	}
 	parts := []g.Node{html.H2(g.Text("Result"))}
 	if len(runs) == 2 {
@@ -89,6 +88,14 @@ func sureText(r *Run, u unit) string {
 	return b.String()
 }
 
+// together keeps numbers and their units on one line.
+func together(text string) string {
+	for _, unit := range []string{"%", "µs", "ms", "s,"} {
+		text = strings.ReplaceAll(text, " "+unit, "\u00a0"+unit)
+	}
+	return text
+}
+
 // rangeText is an interval in a unit; - if it is not known.
 func rangeText(i *Interval, unit float64) string {
 	if i == nil || i.High == nil {
@@ -103,9 +110,9 @@ func differenceHTML(a, b Run) []g.Node {
 	if err != nil {
 		return []g.Node{html.P(g.Text("The two runs are not compared: " + err.Error() + "."))}
 	}
-	answer := []g.Node{html.Strong(g.Text(c.Headline))}
+	answer := []g.Node{html.Strong(g.Text(together(c.Headline)))}
 	if c.Next != "" {
-		answer = append(answer, g.Text(" "+c.Next))
+		answer = append(answer, g.Text(" "+together(c.Next)))
 	}
 	var heads g.Group
 	all := columns(c)
@@ -125,9 +132,10 @@ func differenceHTML(a, b Run) []g.Node {
 		}
 		rows = append(rows, html.Tr(cells))
 	}
-	notes := g.Map(slices.Concat([]string{c.sides()}, c.notes()), func(s string) g.Node { return html.Li(g.Text(s)) })
+	notes := g.Map(c.notes(), func(s string) g.Node { return html.Li(g.Text(together(s))) })
 	return []g.Node{
 		html.P(answer...),
+		html.P(g.Text(c.sides())),
 		scrollTable("Difference of the two runs", heads, rows),
 		collapsed("How the runs are compared", html.Ul(ui.PageLines(notes...))),
 	}

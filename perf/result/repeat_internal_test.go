@@ -25,6 +25,7 @@ func TestRepeatsAreNoOtherLoads(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
+		"r, batch size 1: Concurrency 1 105.0", "r, batch size 1: Concurrency 8 350.0",
 		"r, batch size 1, repeat 1: Concurrency 1 100.0", "r, batch size 1, repeat 1: Concurrency 8 400.0",
 		"r, batch size 1, repeat 2: Concurrency 1 110.0", "r, batch size 1, repeat 2: Concurrency 8 300.0",
 	}, got)

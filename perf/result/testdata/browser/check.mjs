@@ -65,11 +65,13 @@ async function check(page, scheme, width) {
   const before = await tab.$eval("#by-load canvas", (c) => c.toDataURL());
   await tab.select("#metric", "p50");
   if (before === (await tab.$eval("#by-load canvas", (c) => c.toDataURL()))) say("another percentile draws the same chart");
-  const box = await tab.$("#shown input");
-  await box.click();
-  const lines = await tab.$eval("#by-load canvas", (c) => c.getAttribute("aria-label"));
-  if (lines.includes("before.json, batch size 1;") || lines.includes("before.json, batch size 1.")) say("a run that is not shown is still drawn");
-  await box.click();
+  const boxes = await tab.$$("#shown input");
+  if (boxes.length > 1) {
+    await boxes[0].click();
+    const lines = await tab.$eval("#by-load canvas", (c) => c.getAttribute("aria-label"));
+    if (/before.json, batch size 1[;.]/.test(lines)) say("a run that is not shown is still drawn");
+    await boxes[0].click();
+  }
   const wide = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (wide > 0) say(`the page is ${wide} pixels wider than the window`);
   await tab.$$eval("details", (all) => all.forEach((d) => (d.open = true)));
