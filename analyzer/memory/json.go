@@ -130,6 +130,8 @@ type (
 		Memory       *int   `json:"k_mem,omitempty"`
 		MemoryStatus string `json:"k_mem_status,omitempty"`
 		Useful       *int   `json:"k_perf,omitempty"`
+		// Gain is by which share each instance from k_perf to the next larger measured count changed the throughput.
+		Gain *float64 `json:"gain_of_one_more,omitempty"`
 		// Noise is the relative standard deviation of the throughput between servers with the same count.
 		Noise   float64         `json:"throughput_noise,omitempty"`
 		Repeats int             `json:"repeats,omitempty"`
@@ -227,6 +229,10 @@ func answerOf(a footprint.Answer) documentAnswer {
 	if c := a.Choice; c.Instances > 0 {
 		out.Noise, out.Repeats = c.Noise, c.Repeats
 		out.Fewer, out.More = changeOf(c.Fewer), changeOf(c.More)
+		if m := out.More; m != nil {
+			gain := m.Change / float64(m.Instances-c.Instances)
+			out.Gain = &gain
+		}
 	}
 	return out
 }

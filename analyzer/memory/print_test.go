@@ -133,7 +133,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	results := map[string]*memory.Result{"full": full(), "bare": bare(), "gpu": onDevice(), "noise": noise()}
 	printers := map[string]func(io.Writer, *memory.Result) error{
-		"txt": memory.WriteText, "csv": memory.WriteCSV, "json": memory.WriteJSON, "md": memory.WriteMarkdown, "html": memory.WriteHTML,
+		"txt": memory.WriteText, "csv": memory.WriteCSV, "json": memory.WriteJSON, "md": memory.WriteMarkdown,
 	}
 	for name, r := range results {
 		for form, print := range printers {
@@ -170,7 +170,12 @@ func TestWidths(t *testing.T) {
 	quick.Quick, quick.Footprint.Answer.Choice.Repeats = true, 1
 	quick.Footprint.Answer.Status, quick.Footprint.Answer.Choice.Contested = footprint.Uncertain, 2
 	quick.Footprint.Answer.Doubts = []string{"2 instances may be better than 1: the difference is not larger than what servers with the same count differ by"}
-	for name, r := range map[string]*memory.Result{"full": full(), "quick": quick, "gpu": onDevice()} {
+	undecided := noise()
+	undecided.Recommended, undecided.Undecided = nil, true
+	undecided.Reason = "servers with the same count differ by about 27 % in throughput (4 repeats), so 1 and 2 instances cannot be told apart"
+	undecided.Footprint.Answer.Status = footprint.Uncertain
+	undecided.Footprint.Answer.Choice = footprint.Choice{Instances: 1, Best: 2, Contested: 2, Noise: 0.27, Repeats: 4, More: footprint.Change{Instances: 2, Value: 0.2, Low: -0.3, High: 1}}
+	for name, r := range map[string]*memory.Result{"full": full(), "quick": quick, "gpu": onDevice(), "undecided": undecided} {
 		sharedtest.GoldenWidths(t, name, func(w io.Writer) error { return memory.WriteText(w, r) })
 	}
 }
@@ -181,7 +186,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full
 
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
-	for _, print := range []func(io.Writer, *memory.Result) error{memory.WriteText, memory.WriteCSV, memory.WriteJSON, memory.WriteMarkdown, memory.WriteHTML} {
+	for _, print := range []func(io.Writer, *memory.Result) error{memory.WriteText, memory.WriteCSV, memory.WriteJSON, memory.WriteMarkdown} {
 		require.ErrorContains(t, print(brokenWriter{}, full()), "disk full")
 	}
 }

@@ -55,10 +55,7 @@ func moreText(c footprint.Change, minGain float64) string {
 }
 
 func countText(instances int) string {
-	if instances == 1 {
-		return "1 instance gave"
-	}
-	return fmt.Sprintf("%d gave", instances)
+	return ui.Plural(instances, "instance") + " gave"
 }
 
 // changeText says by how much a throughput differs.

@@ -10,6 +10,7 @@ import (
 	"triton/pkg/inferencepb"
 	"triton/pkg/modelconfig"
 	"triton/pkg/modelconfig/pbtxt"
+	"triton/pkg/ui"
 )
 
 // recommend chooses the configuration from the footprint's answer and the measured settings.
@@ -21,6 +22,12 @@ func (r *run) recommend() {
 		return
 	case a.Instances == 0:
 		r.result.Reason = "no setting could be measured"
+		return
+	case a.Choice.Undecided() && a.Instances == a.Useful && r.fitsAsItIs(a):
+		c := a.Choice
+		r.result.Undecided, r.result.Reason = true, fmt.Sprintf(
+			"servers with the same count differ by about %.0f %% in throughput (%s), so %d and %s cannot be told apart",
+			100*c.Noise, ui.Plural(c.Repeats, "repeat"), min(c.Instances, c.Contested), ui.Plural(max(c.Instances, c.Contested), "instance"))
 		return
 	}
 	best := r.best(a.Instances)
@@ -40,6 +47,11 @@ func (r *run) recommend() {
 	if best != nil && !best.Stable {
 		r.warn("the measurement of the recommended setting was not stable; measure longer to be sure")
 	}
+}
+
+// fitsAsItIs reports whether memory holds the instances of the user's own configuration.
+func (r *run) fitsAsItIs(a footprint.Answer) bool {
+	return !a.MemoryLimits || int(r.shared.GetInstanceGroup()[0].GetCount()) <= a.Memory
 }
 
 // best returns the setting with a number of instances that has the smallest batch, and then the

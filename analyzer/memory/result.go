@@ -25,6 +25,7 @@ type Result struct {
 	Batch       int
 	Recommended *Recommendation // nil if there is none
 	Reason      string          // of the recommendation, or why there is none
+	Undecided   bool            // there is none because servers with the same count differ too much
 	Warnings    []string
 	Quick       bool // short measurements
 	Interrupted bool

@@ -82,7 +82,7 @@ func TestRun(t *testing.T) {
 			Useful: 2, UsefulKnown: true,
 		}, a, "two limits: eleven fit, the third is of no use")
 		require.Equal(t, 2, r.Recommended.Instances)
-		require.Equal(t, "more instances are not better beyond noise: 3 gave 0.0 % more (95 % interval -10.6 to +11.9 %); 1 instance gave 50.0 % less (95 % interval -55.3 to -44.0 %)", r.Reason)
+		require.Equal(t, "more instances are not better beyond noise: 3 instances gave 0.0 % more (95 % interval -10.6 to +11.9 %); 1 instance gave 50.0 % less (95 % interval -55.3 to -44.0 %)", r.Reason)
 		require.Equal(t, plainConfig+"\n# keep me\ninstance_group { kind: KIND_CPU count: 2 } # one\n", string(r.Recommended.Config))
 		require.Equal(t, memory.HostReading{Instances: 1, Memory: r.Host[0].Memory}, r.Host[0])
 		require.EqualValues(t, 90*mib, r.Host[0].Files)

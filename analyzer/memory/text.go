@@ -11,7 +11,7 @@ import (
 // WriteText prints the answer, the settings as a table, and below it what was read of the memory. The lines fit
 // the terminal.
 func WriteText(w io.Writer, r *Result) error {
-	d := resultPage(r)
+	d := Report(r)
 	if err := ui.WriteLines(w, d.Lead); err != nil {
 		return err
 	}
@@ -44,13 +44,10 @@ func WriteMemory(w io.Writer, results []*Result) error {
 }
 
 // WriteMarkdown prints the answer, the table and what was read as Markdown.
-func WriteMarkdown(w io.Writer, r *Result) error { return ui.WriteMarkdown(w, resultPage(r)) }
+func WriteMarkdown(w io.Writer, r *Result) error { return ui.WriteMarkdown(w, Report(r)) }
 
-// WriteHTML prints the answer, the table and what was read as an HTML page.
-func WriteHTML(w io.Writer, r *Result) error { return ui.WriteHTML(w, resultPage(r)) }
-
-// resultPage is the table of the settings, with the answer above and what was read below.
-func resultPage(r *Result) ui.Document {
+// Report is the table of the settings, with the answer above and what was read below.
+func Report(r *Result) ui.Document {
 	var columns []ui.Column
 	for _, title := range []string{"Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory"} {
 		spare := map[string]int{"p50 ms": 2, "Memory": 1}[title]

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"strings"
 
 	"triton/analyzer/memory/footprint"
 	"triton/pkg/modelconfig"
@@ -15,6 +16,13 @@ func answerLines(r *Result) []string {
 		p.line("interrupted: the results are incomplete")
 	}
 	rec, a := r.Recommended, r.Footprint.Answer
+	if rec == nil && r.Undecided {
+		p.line("no verdict: keep your %s", modelconfig.FileName)
+		p.line("why: %s", r.Reason)
+		p.line("measured: %s", moreOrFewer(a.Choice))
+		p.line("next: %s", undecidedNext(r))
+		return p.lines
+	}
 	if rec == nil {
 		p.line("nothing is recommended: %s", r.Reason)
 		p.doubts(a)
@@ -96,11 +104,10 @@ func takes(instances int) string {
 // sureText says what the answer rests on.
 func sureText(r *Result) string {
 	a := r.Footprint.Answer
-	text := fmt.Sprintf("%s; this count was ", a.Status)
+	text := "this count was run"
 	if !a.Run {
-		text += "not "
+		text = "this count was not run"
 	}
-	text += "run"
 	if c := a.Choice; c.Repeats > 0 {
 		text += fmt.Sprintf("; servers with the same count differ by about %.0f %% in throughput (%s)",
 			100*c.Noise, ui.Plural(c.Repeats, "repeat"))
@@ -110,7 +117,29 @@ func sureText(r *Result) string {
 	if r.Quick {
 		text += "; less sure with --quick: short measurements, one repeat, no further counts"
 	}
-	return text
+	return fmt.Sprintf("%s; status %s", text, a.Status)
+}
+
+// moreOrFewer says what the counts next to the smallest one gave.
+func moreOrFewer(c footprint.Choice) string {
+	var parts []string
+	for _, to := range []footprint.Change{c.Fewer, c.More} {
+		if to.Instances > 0 {
+			parts = append(parts, countText(to.Instances)+" "+changeText(to))
+		}
+	}
+	return fmt.Sprintf("%s, compared with %d", strings.Join(parts, "; "), c.Instances)
+}
+
+// undecidedNext says what tells the counts apart.
+func undecidedNext(r *Result) string {
+	c := r.Footprint.Answer.Choice
+	next := fmt.Sprintf("run again while the machine does less other work, and with --measurement-interval 5s --instance-counts %d,%d",
+		min(c.Instances, c.Contested), max(c.Instances, c.Contested))
+	if r.Quick {
+		next += ", without --quick"
+	}
+	return next
 }
 
 // nextText says what to do.

@@ -51,6 +51,13 @@ type Choice struct {
 	Why  string
 }
 
+// tooNoisy is the relative deviation between servers with the same count above which a choice that is contested is none.
+const tooNoisy = 0.20
+
+// Undecided reports whether another count may be better, and servers with the same count differ so much that the
+// smaller one is no more than a guess.
+func (c Choice) Undecided() bool { return c.Contested > 0 && c.Repeats > 0 && c.Noise > tooNoisy }
+
 // Change is how the throughput changes from the chosen count to another one, relative, with its 95 % interval.
 type Change struct {
 	Instances        int // 0: no such count was measured

@@ -131,3 +131,20 @@ func TestChooseStandIns(t *testing.T) {
 		}
 	}
 }
+
+// TestUndecided: a smaller count is no more than a guess if another one may be better and servers differ much.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		servers []footprint.Throughput
+		want    bool
+	}{
+		"noisy, and two may be better": {measured(1, 100, 1, 170, 2, 130, 2, 220, 1, 95), true},
+		"noisy, and one is the best":   {measured(1, 200, 1, 110, 2, 90, 2, 160), false},
+		"quiet":                        {measured(1, 100, 1, 101, 2, 104, 2, 109), false},
+		"no server was repeated":       {measured(1, 100, 2, 108), false},
+	} {
+		got := footprint.Choose(c.servers, usual)
+		require.Equal(t, c.want, got.Undecided(), "%s: %+v", name, got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	"maragu.dev/gomponents/html"
@@ -44,6 +45,8 @@ func blockHTML(b Block, i int) g.Node {
 		return html.P(textHTML(Text(b)))
 	case ChartText:
 		return html.P(g.Text(string(b)))
+	case Code:
+		return ui.PageScroll("scroll", "configuration", html.Pre(g.Text(strings.Join(b, "\n"))))
 	case List:
 		return html.Ul(ui.PageLines(g.Map(b, func(t Text) g.Node { return html.Li(textHTML(t)) })...))
 	case Charts:

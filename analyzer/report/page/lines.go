@@ -15,6 +15,8 @@ type Lines struct {
 	X, Y    string // names of the axes with their units
 	Series  []Series
 	Targets []Target
+	// Count is set if X counts something: then its axis has no fractions.
+	Count bool
 }
 
 // Series is one line.
@@ -101,7 +103,14 @@ func (l *Lines) axes(f frame) (x, y axis) {
 			lowY, highY = widened(lowY, highY, t.Value)
 		}
 	}
-	return newAxis(lowX, highX, f.left, f.right, 7), newAxis(lowY, highY, f.bottom, f.top, 6)
+	x = newAxis(lowX, highX, f.left, f.right, 7)
+	if l.Count && len(x.ticks) > 1 && x.ticks[1]-x.ticks[0] < 1 {
+		x = newAxis(math.Floor(lowX), max(math.Ceil(highX), math.Floor(lowX)+1), f.left, f.right, max(1, int(math.Ceil(highX-lowX))))
+		if x.ticks[1]-x.ticks[0] < 1 {
+			x = newAxis(0, max(1, math.Ceil(highX)), f.left, f.right, 1)
+		}
+	}
+	return x, newAxis(lowY, highY, f.bottom, f.top, 6)
 }
 
 func widened(low, high, target float64) (newLow, newHigh float64) {

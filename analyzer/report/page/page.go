@@ -14,7 +14,7 @@ type Page struct {
 	Blocks   []Block
 }
 
-// Block is one of Heading, Paragraph, ChartText, List, Charts and Table.
+// Block is one of Heading, Paragraph, ChartText, Code, List, Charts and Table.
 type Block interface{ block() }
 
 // Heading begins a part of a report.
@@ -25,6 +25,9 @@ type Paragraph Text
 
 // ChartText is a paragraph about charts. Forms without charts leave it out.
 type ChartText string
+
+// Code is lines that are shown as they are, such as those of a configuration.
+type Code []string
 
 // List is a list with a bullet for each text.
 type List []Text
@@ -66,6 +69,7 @@ type Column struct {
 func (Heading) block()   {}
 func (Paragraph) block() {}
 func (ChartText) block() {}
+func (Code) block()      {}
 func (List) block()      {}
 func (Charts) block()    {}
 func (Table) block()     {}

@@ -86,6 +86,10 @@ func (d pdf) add(b Block) {
 		d.Ln(leading)
 	case ChartText:
 		d.add(Paragraph(Plain(string(b))))
+	case Code:
+		for _, line := range b {
+			d.add(Paragraph(Plain(line)))
+		}
 	case List:
 		for _, t := range b {
 			d.room(leading)

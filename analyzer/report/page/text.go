@@ -23,6 +23,10 @@ func (p *Page) WriteText(w io.Writer) error {
 			if err := ui.WriteParagraph(w, Text(b).String()); err != nil {
 				return err
 			}
+		case Code:
+			if err := ui.WriteLines(w, b); err != nil {
+				return err
+			}
 		case List:
 			for _, t := range b {
 				if err := ui.WriteLine(w, "  - "+t.String()); err != nil {
@@ -75,6 +79,8 @@ func (p *Page) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "\n## %s\n", ui.MarkdownText(string(block)))
 		case Paragraph:
 			fmt.Fprintf(&b, "\n%s\n", Text(block).markdown())
+		case Code:
+			fmt.Fprintf(&b, "\n```\n%s\n```\n", strings.Join(block, "\n"))
 		case List:
 			b.WriteByte('\n')
 			for _, t := range block {

@@ -24,9 +24,12 @@ func write(p process.Process, o *options, r *memory.Result) error {
 		errs = append(errs, memory.WriteText(p.Stdout, r))
 	}
 	errs = append(errs, o.targets.Write(p, func(w io.Writer, form string) error {
+		if form == flags.HTMLForm.Name {
+			return pageOf(r, "triton analyze "+p.Version).WriteHTML(w)
+		}
 		return map[string]func(io.Writer, *memory.Result) error{
 			flags.TextForm.Name: memory.WriteText, flags.JSONForm.Name: memory.WriteJSON, flags.CSVForm.Name: memory.WriteCSV,
-			flags.MarkdownForm.Name: memory.WriteMarkdown, flags.HTMLForm.Name: memory.WriteHTML,
+			flags.MarkdownForm.Name: memory.WriteMarkdown,
 		}[form](w, r)
 	}))
 	if r.Recommended != nil && o.directory != "" {
