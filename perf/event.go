@@ -39,12 +39,10 @@ type (
 	LevelMeasured struct{}
 	// LevelDone is sent at the end of a level.
 	LevelDone struct{ Level *Level }
-	// Notice is a warning for the user, without a line end. Own is set if perf_analyzer does not have it, so that
-	// no program waits for its very line.
-	Notice struct {
-		Text string
-		Own  bool
-	}
+	// Notice is a warning of perf_analyzer for the user, without a line end.
+	Notice struct{ Text string }
+	// Warning is one that perf_analyzer does not have, so that no program waits for its very line.
+	Warning struct{ Text string }
 	// Finished is the last event. It is sent after an error too.
 	Finished struct{ Report *Report }
 )
@@ -57,5 +55,6 @@ func (LevelStarted) event()  {}
 func (WindowDone) event()    {}
 func (LevelMeasured) event() {}
 func (LevelDone) event()     {}
+func (Warning) event()       {}
 func (Notice) event()        {}
 func (Finished) event()      {}

@@ -218,7 +218,10 @@ func (e *events) Observe(ev perf.Event) { e.all = append(e.all, ev) }
 func (e *events) notices() []string {
 	var texts []string
 	for _, ev := range e.all {
-		if n, ok := ev.(perf.Notice); ok {
+		switch n := ev.(type) {
+		case perf.Notice:
+			texts = append(texts, n.Text)
+		case perf.Warning:
 			texts = append(texts, n.Text)
 		}
 	}

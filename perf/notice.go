@@ -4,5 +4,5 @@ import "fmt"
 
 // warn sends a notice that perf_analyzer does not have.
 func (r *run) warn(format string, args ...any) {
-	r.observe(Notice{Text: "WARNING: " + fmt.Sprintf(format, args...), Own: true})
+	r.observe(Warning{"WARNING: " + fmt.Sprintf(format, args...)})
 }

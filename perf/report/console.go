@@ -72,11 +72,9 @@ func (c *Console) Observe(e perf.Event) {
 	case perf.LevelDone:
 		c.level(e.Level)
 	case perf.Notice:
-		if e.Own {
-			c.ownNote(e.Text)
-		} else {
-			c.note(e.Text)
-		}
+		c.note(e.Text)
+	case perf.Warning:
+		c.ownNote(e.Text)
 	case perf.Finished:
 		c.summary(e.Report)
 	}

@@ -94,7 +94,10 @@ func (r *Run) measure(ctx context.Context, t *together) Outcome {
 type noticeObserver struct{ text strings.Builder }
 
 func (n *noticeObserver) Observe(e perf.Event) {
-	if e, ok := e.(perf.Notice); ok {
+	switch e := e.(type) {
+	case perf.Notice:
+		n.text.WriteString(e.Text + "\n")
+	case perf.Warning:
 		n.text.WriteString(e.Text + "\n")
 	}
 }
