@@ -33,8 +33,8 @@ endangers nothing. The model repository is only read.
 Numbers are given as lists and ranges: 1,4,8 or 1:4 or 2:8:2.
 
 Exit codes: 0 a configuration is recommended, 1 nothing meets the limits, there is
-no verdict or an error occurred, 2 wrong command line, 4 no server could be started, 130 interrupted
-(what was measured until then is still reported).`,
+no verdict or an error occurred, 2 wrong command line, 4 no server could be
+started, 130 interrupted (what was measured until then is still reported).`,
 		Example: `  triton analyze -m resnet50 --model-repository models/
   triton analyze -m simple --model-repository models/ --quick
   triton analyze -m text_classifier --model-repository models/ --shape input_ids:128 \
