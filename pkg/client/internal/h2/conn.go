@@ -168,8 +168,9 @@ func (c *Conn) lost(err error) error {
 }
 
 // violated tells the peer what it did wrong, if it listens, and ends the connection. The caller holds mu.
-func (c *Conn) violated(f *fault) {
-	if c.err == nil && !c.flushing {
+func (c *Conn) violated(err error) {
+	var f *fault
+	if errors.As(err, &f) && c.err == nil && !c.flushing {
 		b := append(c.out, appendFrame(nil, 8, http2.FrameGoAway, 0, 0)...)
 		b = binary.BigEndian.AppendUint32(b, 0)
 		b = binary.BigEndian.AppendUint32(b, uint32(f.code))
@@ -177,7 +178,7 @@ func (c *Conn) violated(f *fault) {
 			_, _ = c.quick.TryWrite(b)
 		}
 	}
-	c.fail(fmt.Errorf("the server violated HTTP/2: %w", f))
+	c.fail(fmt.Errorf("the server violated HTTP/2: %w", err))
 }
 
 // end ends a call. The caller holds mu.

@@ -2,7 +2,6 @@ package h2
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 
 	"golang.org/x/net/http2"
@@ -93,12 +92,10 @@ func (c *Conn) frames() error {
 	if err == nil && c.err == nil && len(c.out) > maxControl {
 		err = violation(http2.ErrCodeEnhanceYourCalm, "it sends frames that need an answer, and does not read the answers")
 	}
-	if f := (*fault)(nil); errors.As(err, &f) {
-		c.violated(f)
+	if err != nil {
+		c.violated(err)
 	}
-	if err == nil {
-		err = c.err
-	}
+	err = c.err
 	c.flush()
 	return err
 }
