@@ -217,6 +217,8 @@ type Deps struct {
 	Alarm func(stop <-chan struct{}) load.Alarm
 	// Usage reads how busy this process and the machine are; nil: Summary.Process is not set.
 	Usage func() measure.Usage
+	// Shared says that other runs load the machine at the same time: what other programs use is not known then.
+	Shared bool
 	// OneThread is called with true before a load that one thread can send, and with false when it is
 	// over or turns out to need more, so that the process may run on one thread meanwhile. It needs
 	// Usage, which shows the need; may be nil.

@@ -18,7 +18,10 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at, Repeat: r.repeat}
 	r.progress.start(gen, l, r.settings)
 	r.setLight(at.light(r.size))
-	err := r.warmUp(ctx, gen, l)
+	others, err := r.watchOthers(ctx, gen)
+	if err == nil {
+		err = r.warmUp(ctx, gen, l)
+	}
 	switch {
 	case err != nil:
 	case r.settings.RequestCount > 0:
@@ -31,6 +34,9 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 	}
 	if err != nil {
 		return l, err
+	}
+	if l.Process != nil {
+		l.Process.Others = others
 	}
 	r.gradeLevel(l)
 	limit := r.settings.LatencyLimit

@@ -112,6 +112,23 @@ func (s *Summary) clientLimit() string {
 	return strings.Join(why, "; ")
 }
 
+// muchOther is the share of the processors that other programs may use before a run with repeats warns.
+const muchOther = 0.2
+
+// noteOthers warns when other programs used the machine between the levels.
+func (r *run) noteOthers() {
+	sum, n := 0.0, 0.0
+	for _, l := range r.report.All() {
+		if l.Process != nil && l.Process.Others >= 0 {
+			sum += l.Process.Others
+			n++
+		}
+	}
+	if n > 0 && sum/n >= muchOther {
+		r.notice(fmt.Sprintf("WARNING: other programs used %.0f %% of the processors of this machine: the figures change with them. Measure on a machine with less other load, or compare servers with triton perf compare --live.", 100*sum/n))
+	}
+}
+
 // ManyLate reports whether more than one in a hundred requests of a schedule started late.
 // perf_analyzer warns then.
 func (s *Summary) ManyLate() bool {

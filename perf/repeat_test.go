@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"triton/perf"
+	measurement "triton/pkg/measure"
 )
 
 func TestRepeatsAreInterleaved(t *testing.T) {
@@ -115,4 +116,44 @@ func TestRepeatsDecideWhatIsStable(t *testing.T) {
 		require.Regexp(t, `^Failed to obtain stable measurement for concurrency 1: the mean of 5 repeats is known to ±\d+ %, and ±10 % is wanted\. Please try to increase the --repeat or the --measurement-interval\.$`, ev.notices()[0])
 		require.Equal(t, "not stable", rep.Means().Failed[0].Problem())
 	})
+}
+
+// TestOtherProgramsAreNoticed: what they use between the levels is a figure and, with repeats, a warning.
+func TestOtherProgramsAreNoticed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		share  float64
+		shared bool
+		others float64
+		notes  int
+	}{
+		"busy":                     {0.34, false, 0.34, 1},
+		"quiet":                    {0.1, false, 0.1, 0},
+		"beside a load of our own": {0.34, true, -1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var ev events
+				config := perf.DefaultConfig("simple")
+				config.Repeats = 5
+				rep, err := perf.Run(t.Context(), config, perf.Deps{
+					Dial: newFake(time.Millisecond).dial, Observer: &ev, Shared: c.shared,
+					Usage: func() measurement.Usage {
+						passed := time.Since(began)
+						return measurement.Usage{Cores: 2, Total: 2 * passed, Busy: time.Duration(2 * c.share * float64(passed))}
+					},
+				})
+				require.NoError(t, err)
+				for _, l := range rep.Levels {
+					require.InDelta(t, c.others, l.Process.Others, 1e-6)
+				}
+				require.InDelta(t, c.others, rep.Means().Levels[0].Process.Others, 1e-6)
+				require.Len(t, ev.notices(), c.notes)
+				if c.notes > 0 {
+					require.Regexp(t, `^WARNING: other programs used 34 % of the processors of this machine`, ev.notices()[0])
+				}
+			})
+		})
+	}
 }

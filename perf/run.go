@@ -242,6 +242,7 @@ func (r *run) sweeps(ctx context.Context) error {
 		}
 	}
 	r.judgeRepeats()
+	r.noteOthers()
 	return nil
 }
 

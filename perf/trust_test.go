@@ -146,6 +146,11 @@ func TestClientLimitIsReported(t *testing.T) {
 				require.Equal(t, c.want != "", rep.ClientLimited())
 				require.InDelta(t, c.cores/2, l.Process.Busy(), 0.001)
 				require.InDelta(t, max(c.machine, -1), l.Process.Machine, 0.001)
+				others := -1.0
+				if c.machine >= 0 {
+					others = c.machine - c.cores/4
+				}
+				require.InDelta(t, others, l.Process.Others, 0.001)
 				require.InDelta(t, float64(c.delay), float64(l.Process.Delay), 1000)
 				require.InDelta(t, float64(c.delay), float64(l.Process.DelayP99), 1000)
 				require.InDelta(t, 360, l.Process.Probes, 80, "one in 10 ms")

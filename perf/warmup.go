@@ -56,6 +56,17 @@ func (r *run) becomeIdle(ctx context.Context, gen load.Generator) error {
 	return r.unlessInterrupted(ctx, gen.Drain)
 }
 
+// watchOthers returns Process.Others of the level that begins.
+func (r *run) watchOthers(ctx context.Context, gen load.Generator) (share float64, err error) {
+	if r.watcher == nil || r.deps.Shared {
+		return -1, nil
+	}
+	if err := r.becomeIdle(ctx, gen); err != nil {
+		return -1, err
+	}
+	return r.watcher.others(r.deps.Interrupt), ctx.Err()
+}
+
 // unlessInterrupted calls wait, which the interrupt ends with errInterrupted.
 func (r *run) unlessInterrupted(ctx context.Context, wait func(context.Context) error) error {
 	waiting, stop := r.untilInterrupt(ctx)

@@ -18,6 +18,9 @@ type Process struct {
 	Duration time.Duration // of the window
 	Cores    float64       // that the process may use
 	Machine  float64       // busy share of all processors, by any process; negative: not known
+	// Others is the busy share of all processors just before the level, while no request was in flight:
+	// what other programs use. It is negative if it is not known.
+	Others float64
 	// Delay is the mean time from an event that the process waits for, such as a response, until
 	// a goroutine runs that handles it; DelayP99 is its 99th percentile. They are measured with
 	// Probes timers of the kernel.
@@ -95,6 +98,32 @@ func (w *watcher) close() {
 	}
 }
 
+// idleTime is how long the machine is watched before a level.
+const idleTime = 100 * time.Millisecond
+
+// others returns the busy share of the processors over idleTime, without this process. It is negative if it
+// is not known, or if stop ends first.
+func (w *watcher) others(stop <-chan struct{}) float64 {
+	if w == nil {
+		return -1
+	}
+	before := w.usage()
+	timer := time.NewTimer(idleTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-stop:
+		return -1
+	}
+	after := w.usage()
+	total := after.Total - before.Total
+	if total <= 0 {
+		return -1
+	}
+	busy := after.Busy - before.Busy - (after.CPU - before.CPU)
+	return min(1, max(0, busy.Seconds()/total.Seconds()))
+}
+
 // processUse is what this process used in a window.
 type processUse struct {
 	Process
@@ -138,7 +167,7 @@ func (u *processUse) figures() *Process {
 		return nil
 	}
 	p := u.Process
-	p.Machine = -1
+	p.Machine, p.Others = -1, -1
 	if u.total > 0 {
 		p.Machine = float64(u.busy) / float64(u.total)
 	}

@@ -50,7 +50,7 @@ type CompareOptions struct {
 }
 
 // DefaultCompareOptions returns throughput, average and p99, a threshold and a significance of 5 %, and a spread
-// between runs of 10 %.
+// between runs of 12 %.
 func DefaultCompareOptions() CompareOptions {
 	return CompareOptions{Figures: []string{Throughput, Average, "p99"}, Threshold: 0.05, Significance: 0.05, RunSpread: 0.12}
 }
@@ -218,6 +218,9 @@ type test struct {
 func testsOf(m Mode, a, b *group, pairs bool, o CompareOptions) []*test {
 	var all []*test
 	flaw := flawOf(a, b)
+	if flaw == "" && !pairs {
+		flaw = othersDiffer(a, b)
+	}
 	levelsA, levelsB := a.levels, b.levels
 	if pairs {
 		levelsA, levelsB = pairLevels(a, b)
@@ -241,6 +244,7 @@ func testsOf(m Mode, a, b *group, pairs bool, o CompareOptions) []*test {
 			if pairs && len(sa.logs) == len(levelsA) && len(sb.logs) == len(levelsB) {
 				t.difference = comparePairs(sa, sb, o.RunSpread)
 			} else {
+				sa.files, sb.files = a.files, b.files
 				t.difference = compareSamples(sa, sb, o.RunSpread)
 			}
 			low, high := t.difference.interval(o.Significance)

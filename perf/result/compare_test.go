@@ -80,9 +80,9 @@ func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	c := example(t)
 	require.Equal(t, map[float64][]Verdict{
-		1: {Same, Same, Unclear}, 2: {Worse, Worse, Worse}, 4: {Better, Better, Better}, 8: {NoVerdict, NoVerdict, NoVerdict},
+		1: {Unclear, Unclear, Unclear}, 2: {Worse, Worse, Worse}, 4: {Better, Better, Better}, 8: {NoVerdict, NoVerdict, NoVerdict},
 	}, verdictsOf(c))
-	require.Equal(t, []int{3, 3, 2, 1, 3, 3}, []int{c.Worse, c.Better, c.Same, c.Unclear, c.NoVerdict, c.Failed})
+	require.Equal(t, []int{3, 3, 0, 3, 3, 3}, []int{c.Worse, c.Better, c.Same, c.Unclear, c.NoVerdict, c.Failed})
 	require.Equal(t, []string{
 		"the input data differs: random and zero",
 		"only a.json has batch size 1, concurrency 99", "only b|.json has batch size 1, concurrency 98",
@@ -136,13 +136,20 @@ func TestHeadline(t *testing.T) {
 	here.Runs[0].File.Machine = Machine{Host: "here", CPU: "X", CPUs: 2}
 	narrow := DefaultCompareOptions()
 	narrow.Figures = []string{Throughput}
+	twoFiles := func(name string, seeds ...uint64) Side {
+		s := Side{Name: name}
+		for _, seed := range seeds {
+			s.Runs = append(s.Runs, side(name, repeated(1, 1000, 1, seed)).Runs...)
+		}
+		return s
+	}
 	for _, c := range []struct {
 		name           string
 		a, b           Side
 		headline, next string
 	}{
 		{"one run", side("a", a[:1]), side("b", repeated(1, 1100, 1, 2)[:1]), "No difference found. One run a side can only show a fall of more than ", "Measure both sides with --repeat 5."},
-		{"equal", side("a", a), side("b", repeated(1, 1000, 1, 2)), "B is as fast as A: every figure is within 5 %.", ""},
+		{"equal", twoFiles("a", 1, 3), twoFiles("b", 2, 4), "B is as fast as A: every figure is within 5 %.", ""},
 		{"slower", side("a", a), side("b", repeated(1, 1200, 1, 2)), "B is worse: throughput at concurrency 1 is 1", ""},
 		{"faster", side("a", a), side("b", repeated(1, 800, 1, 2)), "B is better: throughput at concurrency 1 is 2", ""},
 		{"another machine", here, other, "Not comparable: the processor differs: X and Y; the number of CPUs differs: 2 and 8.", "Measure both sides in the same way"},

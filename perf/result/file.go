@@ -213,6 +213,8 @@ type Client struct {
 	CoresUsed   float64 `json:"cores_used,omitempty"`
 	Cores       float64 `json:"cores,omitempty"` // that the client may use
 	BusyPercent float64 `json:"machine_busy_percent,omitempty"`
+	// OthersPercent is how busy the machine was just before the level, without this client and its requests.
+	OthersPercent *float64 `json:"others_busy_percent,omitempty"`
 	// Times from an event until a goroutine runs that handles it.
 	DelayUs    float64 `json:"delay_us,omitempty"`
 	DelayP99Us float64 `json:"delay_p99_us,omitempty"`

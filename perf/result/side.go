@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,7 @@ type group struct {
 	batch  int
 	load   float64
 	levels []*Level
+	files  int // that have levels of it
 }
 
 // groupLevels returns the groups of a side in the order measured. Of levels without a number of the repeat
@@ -73,6 +75,9 @@ func groupLevels(s Side) []*group {
 			if g == nil {
 				g = as
 				all = append(all, g)
+			}
+			if len(g.levels) == 0 || !slices.ContainsFunc(r.File.Levels[:i], func(other Level) bool { return other.Load == l.Load && other.BatchSize == l.BatchSize }) {
+				g.files++
 			}
 			g.levels = append(g.levels, l)
 		}
@@ -123,6 +128,30 @@ func flawOf(a, b *group) string {
 		return "B " + fb
 	}
 	return ""
+}
+
+// otherwise is how much more of the processors other programs may use during one side than during the other.
+const otherwise = 10 // percent
+
+// othersDiffer says by how much other programs used the machine during one side only; empty if they did not.
+func othersDiffer(a, b *group) string {
+	oa, ob := a.others(), b.others()
+	if math.IsNaN(oa) || math.IsNaN(ob) || math.Abs(oa-ob) <= otherwise {
+		return ""
+	}
+	return fmt.Sprintf("other programs used %.0f %% of the processors during A, %.0f %% during B", oa, ob)
+}
+
+// others returns the mean share of the processors that other programs used; not a number if it is not known.
+func (g *group) others() float64 {
+	sum, n := 0.0, 0.0
+	for _, l := range g.levels {
+		if o := l.Client.OthersPercent; o != nil {
+			sum += *o
+			n++
+		}
+	}
+	return sum / n
 }
 
 // flaw says why the runs of a group are no sound measurement. A wide interval within one of several runs is none:

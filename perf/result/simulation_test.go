@@ -13,14 +13,15 @@ import (
 type disturbance struct {
 	name         string
 	drift, burst bool
+	moods        bool
 }
 
-var disturbances = []disturbance{{name: "quiet"}, {name: "drift", drift: true}, {name: "bursts", burst: true}}
+var disturbances = []disturbance{{name: "quiet"}, {name: "drift", drift: true}, {name: "bursts", burst: true}, {name: "moods", moods: true}}
 
 // simulateSides returns two sides of n repeats, measured one after the other, or in turn if paired. Servers differ
 // by a factor of throughput. Runs vary by the coefficient of variation between runs, and both levels of
 // a repeat partly together. Drift is a random walk that goes as far in the 2n repeats as half of cv;
-// a burst of other load takes 30 % of a tenth of the repeats.
+// a burst of other load takes 30 % of a tenth of the repeats; a mood is what a third of cv varies from one side to the next.
 func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, live bool) (a, b Side) {
 	walk := 0.0
 	moment := func() float64 {
@@ -72,8 +73,12 @@ func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, liv
 		return sides[0], sides[1]
 	}
 	for s := range sides {
+		mood := 0.0
+		if d.moods {
+			mood = cv / 3 * rng.NormFloat64()
+		}
 		for r := range n {
-			add(s, r+1, moment())
+			add(s, r+1, mood+moment())
 		}
 	}
 	return sides[0], sides[1]
@@ -105,7 +110,7 @@ func TestEqualServers(t *testing.T) {
 		for _, d := range disturbances {
 			for _, cv := range []float64{0.02, 0.05, 0.16} {
 				text := ""
-				for _, n := range []int{1, 3, 5, 10} {
+				for _, n := range []int{1, 3, 5, 10, 25} {
 					rate := found(t, rng, trials, n, cv, 1, d, live)
 					text += fmt.Sprintf("  n=%d %4.1f %%", n, 100*rate)
 					require.LessOrEqual(t, rate, limit, "%s, CV %g, %d repeats, live %t", d.name, cv, n, live)
@@ -116,7 +121,7 @@ func TestEqualServers(t *testing.T) {
 	}
 }
 
-// TestPower: servers that differ by 10 % are told apart on a quiet machine, by 5 repeats or more.
+// TestPower: servers that differ by 10 % are told apart on a quiet machine, by 10 repeats or more, or by 5 in turn.
 func TestPower(t *testing.T) {
 	t.Parallel()
 	trials := simulations(300)
@@ -124,10 +129,10 @@ func TestPower(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		for _, cv := range []float64{0.03, 0.05, 0.16} {
 			text := ""
-			for _, n := range []int{1, 3, 5, 10} {
+			for _, n := range []int{1, 3, 5, 10, 25} {
 				rate := found(t, rng, trials, n, cv, 0.9, disturbances[0], live)
 				text += fmt.Sprintf("  n=%d %3.0f %%", n, 100*rate)
-				if cv == 0.03 && n >= 5 {
+				if cv == 0.03 && (n >= 10 || live && n >= 5) {
 					require.GreaterOrEqual(t, rate, 0.8, "%d repeats, live %t", n, live)
 				}
 			}
@@ -142,4 +147,32 @@ func simulations(n int) int {
 		return n / 4
 	}
 	return n
+}
+
+// TestOtherLoadOnOneSide: a machine that others used during one side only allows no verdict, also not for servers
+// that differ; one that others used during both does, and so do sides that were measured in turn.
+func TestOtherLoadOnOneSide(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(11, 35))
+	for _, c := range []struct {
+		a, b float64
+		live bool
+		want string
+	}{
+		{2, 45, false, "No verdict: other programs used 2 % of the processors during A, 45 % during B."},
+		{40, 45, false, "B is worse"},
+		{2, 45, true, "B is worse"},
+	} {
+		a, b := simulateSides(rng, 10, 0.02, 0.7, disturbances[0], c.live)
+		for side, percent := range map[*Side]float64{&a: c.a, &b: c.b} {
+			levels := side.Runs[0].File.Levels
+			for i := range levels {
+				levels[i].Client.OthersPercent = &percent
+			}
+		}
+		got, err := Compare(a, b, DefaultCompareOptions())
+		require.NoError(t, err)
+		require.Contains(t, got.Headline, c.want)
+		require.Equal(t, c.want[0] == 'N', got.NoVerdict == len(got.Differences))
+	}
 }

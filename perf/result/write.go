@@ -212,6 +212,10 @@ func client(s *perf.Summary) Client {
 	if p := s.Process; p != nil {
 		c.Cores, c.CoresUsed = p.Cores, finite(p.Busy()*p.Cores)
 		c.BusyPercent = max(0, finite(100*p.Machine))
+		if p.Others >= 0 {
+			others := finite(100 * p.Others)
+			c.OthersPercent = &others
+		}
 		c.DelayUs, c.DelayP99Us = micros(p.Delay), micros(p.DelayP99)
 	}
 	return c

@@ -42,6 +42,7 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 		Observer:  o.observer(out),
 		Alarm:     load.PreciseAlarm,
 		Usage:     usage,
+		Shared:    o.together,
 		OneThread: oneThread(p, o, o.config.Live),
 		Interrupt: interrupt,
 	})
