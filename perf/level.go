@@ -120,7 +120,7 @@ func (r *run) measureLevel(ctx context.Context, gen load.Generator, l *Level) er
 // noteErrors names the last of n failed requests.
 func (r *run) noteErrors(cursor *windowCursor, n uint64) {
 	if n > 0 && cursor.lastError != nil {
-		r.notice(fmt.Sprintf("WARNING: %d requests failed, the last one with: %v", n, cursor.lastError))
+		r.warn("%d requests failed, the last one with: %v", n, cursor.lastError)
 	}
 }
 

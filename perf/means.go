@@ -124,7 +124,7 @@ func over(repeats []*Level, of func(s *Summary) float64) Mean {
 	for i, l := range repeats {
 		values[i] = of(&l.Summary)
 	}
-	return meanOf(values)
+	return MeanOf(values)
 }
 
 // means returns the figures of Repeated.Level. StdDev, which is of the requests of one repeat, is not

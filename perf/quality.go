@@ -56,7 +56,7 @@ func (r *run) gradeLevel(l *Level) {
 	}
 	l.Grade = grade(l)
 	if l.ClientLimit != "" {
-		r.notice(fmt.Sprintf("WARNING: %s: the client limited this level: %s.", l.Load, l.ClientLimit))
+		r.warn("%s: the client limited this level: %s.", l.Load, l.ClientLimit)
 	}
 }
 

@@ -16,10 +16,10 @@ type Mean struct {
 	Lowest, Highest float64
 }
 
-// meanOf returns the mean of the figures of repeats, at least one. Its interval takes them as independent
+// MeanOf returns the mean of the figures of repeats, at least one. Its interval takes them as independent
 // draws of one normal distribution (Student, The probable error of a mean, Biometrika 6, 1908). No figure
 // is negative, so neither is the end of the interval.
-func meanOf(values []float64) Mean {
+func MeanOf(values []float64) Mean {
 	m := Mean{Lowest: slices.Min(values), Highest: slices.Max(values)}
 	n := float64(len(values))
 	for _, v := range values {

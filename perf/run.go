@@ -182,7 +182,7 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	if _, err := r.serverSnapshot(ctx); errors.Is(err, client.ErrDenied) { // other errors are those of the first window
 		r.settings.ServerStats = false
-		r.notice("WARNING: the server's part of the latency is not measured: " + err.Error())
+		r.warn("the server's part of the latency is not measured: %v", err)
 	}
 	return nil
 }
@@ -317,5 +317,3 @@ func (r *run) observe(e Event) {
 		r.deps.Observer.Observe(e)
 	}
 }
-
-func (r *run) notice(text string) { r.observe(Notice{text}) }

@@ -86,7 +86,7 @@ func (r *run) endInterrupted(ctx context.Context, gen load.Generator, l *Level) 
 	defer cancel()
 	err := gen.Drain(limited)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		r.notice(fmt.Sprintf("WARNING: requests in flight were not answered within %s of the interrupt and are not counted.", answerTime))
+		r.warn("requests in flight were not answered within %s of the interrupt and are not counted.", answerTime)
 		return nil
 	}
 	return err
