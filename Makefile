@@ -34,6 +34,8 @@ STORES = github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c github.com/fs
 AZURITE = azurite@3.37.0
 HELM          = helm.sh/helm/v3/cmd/helm@v3.22.0
 KUBECONFORM   = github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
+H2SPEC        = github.com/summerwind/h2spec/cmd/h2spec@v2.2.1
+GRPC_INTEROP  = google.golang.org/grpc/interop/client@v1.85.0
 PROTOC_GEN_GO = google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC = google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
@@ -229,6 +231,24 @@ kills: $(VENV)/.stamp ## kill 200 Python processes under load, load a Python mod
 .PHONY: rolling
 rolling: haproxy ## restart 3 replicas behind a proxy under load: none of 100,000 requests is lost; REQUESTS=n
 	TRITON_ROLLING=$(or $(REQUESTS),100000) go test -count=1 -v -timeout 30m -run '^TestRollingRestart$$' ./cmd/triton/
+
+.PHONY: h2spec
+h2spec: $(TOOLS)/h2spec ## all 145 checks of h2spec against the gRPC port: what fails is in server/grpcapi/testdata/h2spec, with reasons
+	TRITON_H2SPEC=$(abspath $(TOOLS))/h2spec go test -count=1 -v -run '^TestH2Spec$$' ./server/grpcapi/
+
+$(TOOLS)/h2spec:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS)) go install $(H2SPEC)
+
+.PHONY: grpc-transports
+grpc-transports: $(TOOLS)/grpc-interop ## gRPC's interoperability tests, random frames (EXECUTIONS=n SEED=n) and drains on each gRPC transport, grpc-go beside ours
+	TRITON_GRPC_INTEROP=$(abspath $(TOOLS))/grpc-interop TRITON_ORACLE_EXECUTIONS=$(or $(EXECUTIONS),1000000) TRITON_ORACLE_SEED=$(or $(SEED),1) \
+	  go test -count=1 -v -timeout 120m -run '^Test(Interop|Oracle|DrainCounts)$$' ./server/grpctest/
+
+$(TOOLS)/grpc-interop:
+	@mkdir -p $(TOOLS)
+	GOBIN=$(abspath $(TOOLS))/grpc-interop-bin go install $(GRPC_INTEROP)
+	mv $(TOOLS)/grpc-interop-bin/client $@ && rmdir $(TOOLS)/grpc-interop-bin
 
 .PHONY: on-demand
 on-demand: onnxruntime ## 50 models with memory for five: latency of the loaded ones; ON_DEMAND=20s for each row

@@ -121,14 +121,12 @@ func serveBench(b *testing.B, kind string, constant []byte) (*grpc.ClientConn, l
 	b.Helper()
 	s := newStub()
 	opts := grpcapi.Default(s.pool)
-	var srv *grpc.Server
+	var srv transport
 	switch kind {
 	case "stub":
-		srv = grpc.NewServer(grpcapi.ServerOptions(opts)...)
-		grpcapi.Register(srv, s, opts)
+		srv = newServer(b, s, opts)
 	case "taker":
-		srv = grpc.NewServer(grpcapi.ServerOptions(opts)...)
-		grpcapi.Register(srv, &taker{stub: s, pool: tensor.NewPool()}, opts)
+		srv = newServer(b, &taker{stub: s, pool: tensor.NewPool()}, opts)
 	default:
 		srv = grpc.NewServer(append(grpcapi.ServerOptions(opts), grpc.ForceServerCodecV2(constantCodec{constant}))...)
 		srv.RegisterService(&grpc.ServiceDesc{

@@ -18,7 +18,7 @@ import (
 // cancelled call to Python's client. The client of this test has no clock of its own.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, servertest.Model("slow", slow))
+	server := startServer(t, servertest.Model("slow", slow))
 	message, err := proto.Marshal(slowRequest())
 	require.NoError(t, err)
 	body := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)

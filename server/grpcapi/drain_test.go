@@ -60,7 +60,7 @@ func (c *slowClient) goAway() (last uint32) {
 // closes it, and without a reset.
 func TestDrainAnswersOpenConnections(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, drained)
+	s := startServer(t, drained)
 	c := newSlowClient(t, s.GRPC)
 	s.Interrupt()
 	require.EqualValues(t, math.MaxInt32, c.goAway())
@@ -86,7 +86,7 @@ func TestDrainAnswersOpenConnections(t *testing.T) {
 func TestDrainsUnderLoad(t *testing.T) {
 	t.Parallel()
 	for range 5 {
-		s := servertest.Start(t, drained)
+		s := startServer(t, drained)
 		var served atomic.Int64
 		var clients sync.WaitGroup
 		failures := make(chan error, 64)
@@ -123,7 +123,7 @@ func TestDrainsUnderLoad(t *testing.T) {
 // shutdown, and its connection is not reset.
 func TestDrainLeavesSilentConnections(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, drained, servertest.With(func(o *server.Options) { o.ExitTimeout = 20 * time.Second }))
+	s := startServer(t, drained, servertest.With(func(o *server.Options) { o.ExitTimeout = 20 * time.Second }))
 	silent, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.GRPC)
 	require.NoError(t, err)
 	defer silent.Close()

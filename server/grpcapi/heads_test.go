@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 
 	"triton/pkg/inferencepb"
@@ -127,8 +126,7 @@ func serveCounted(t *testing.T) (*slowClient, *connlimit.Limit) {
 	s := newStub()
 	lis := limitedListener{bufconn.Listen(1 << 20), connlimit.New(1)}
 	opts := grpcapi.Default(s.pool)
-	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-	grpcapi.Register(srv, s, opts)
+	srv := newServer(t, s, opts)
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(lis) }()
 	conn, err := lis.Dial()
@@ -220,8 +218,7 @@ func TestPreface(t *testing.T) {
 				s := newStub()
 				lis := bufconn.Listen(1 << 20)
 				opts := grpcapi.Default(s.pool)
-				srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-				grpcapi.Register(srv, s, opts)
+				srv := newServer(t, s, opts)
 				done := make(chan error, 1)
 				go func() { done <- srv.Serve(lis) }()
 				c, err := lis.Dial()

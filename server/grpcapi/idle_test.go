@@ -13,7 +13,6 @@ import (
 	"golang.org/x/net/http2"
 
 	"triton/pkg/inferencepb"
-	"triton/server/servertest"
 )
 
 // idleConn returns a client that has begun a stream and sends nothing.
@@ -54,7 +53,7 @@ func TestIdleStreams(t *testing.T) { // not parallel: it measures the memory
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur < 2*n+500 {
 		t.Skipf("%d open files are allowed, %d are needed", limit.Cur, 2*n+500)
 	}
-	addr := servertest.Start(t).GRPC // the whole server, as its listener has a part in it
+	addr := startServer(t).GRPC // the whole server, as its listener has a part in it
 	client := dialTCP(t, addr)
 	call := func() {
 		_, err := inferencepb.NewGRPCInferenceServiceClient(client).ServerLive(t.Context(), &inferencepb.ServerLiveRequest{})

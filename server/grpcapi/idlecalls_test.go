@@ -37,8 +37,7 @@ func TestIdleCalls(t *testing.T) {
 				lis := limitedListener{bufconn.Listen(1 << 20), connlimit.New(100)}
 				opts := grpcapi.Default(s.pool)
 				opts.Memory = memory.New(1 << 20)
-				srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-				grpcapi.Register(srv, s, opts)
+				srv := newServer(t, s, opts)
 				done := make(chan error, 1)
 				go func() { done <- srv.Serve(lis) }()
 				var conns []net.Conn

@@ -62,7 +62,7 @@ func TestClientsThatLeave(t *testing.T) {
 		} {
 			t.Run(name+" "+how, func(t *testing.T) {
 				t.Parallel()
-				server := servertest.Start(t, servertest.Model("slow", slow))
+				server := startServer(t, servertest.Model("slow", slow))
 				conn := dialTCP(t, server.GRPC)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -106,7 +106,7 @@ func canceled(text string) (n int) {
 // TestRepeat streams through a whole server with the decoupled builtin backend.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, servertest.Model("repeat", `backend: "repeat"
+	server := startServer(t, servertest.Model("repeat", `backend: "repeat"
 model_transaction_policy { decoupled: true }
 input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }
 input { name: "DELAY" data_type: TYPE_UINT32 dims: [ -1 ] }

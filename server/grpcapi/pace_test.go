@@ -44,8 +44,7 @@ func inBubbleOf(t *testing.T, budget *memory.Budget, test func(t *testing.T, slo
 		lis := bufconn.Listen(1 << 20)
 		opts := grpcapi.Default(s.pool)
 		opts.Memory = budget
-		srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-		grpcapi.Register(srv, s, opts)
+		srv := newServer(t, s, opts)
 		done := make(chan error, 1)
 		go func() { done <- srv.Serve(lis) }()
 		c, err := lis.Dial()

@@ -50,9 +50,8 @@ type method struct {
 // methodsOf returns all calls of the server that o configures.
 func methodsOf(t *testing.T, o grpcapi.Options) (all []method) {
 	t.Helper()
-	server := grpc.NewServer(grpcapi.ServerOptions(o)...)
+	server := newServer(t, newStub(), o)
 	defer server.Stop()
-	grpcapi.Register(server, newStub(), o)
 	for service, info := range server.GetServiceInfo() {
 		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ func TestServed(t *testing.T) {
 	addr := os.Getenv("TRITON_SERVED_GRPC")
 	recording := addr != ""
 	if !recording {
-		addr = servertest.Start(t, servedModels(t)...).GRPC
+		addr = startServer(t, servedModels(t)...).GRPC
 	}
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)

@@ -170,8 +170,7 @@ func serve(t testing.TB, core infer.Service, s *stub, change func(*grpcapi.Optio
 		change(&opts)
 	}
 	require.NoError(t, opts.Validate())
-	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-	grpcapi.Register(srv, core, opts)
+	srv := newServer(t, core, opts)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

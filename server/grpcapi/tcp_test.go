@@ -49,8 +49,7 @@ func serveCoreTCP(t *testing.T, core infer.Service, pool *tensor.Pool, change ..
 	for _, f := range change {
 		f(&opts)
 	}
-	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-	grpcapi.Register(srv, core, opts)
+	srv := newServer(t, core, opts)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -60,8 +60,7 @@ func TestMutualTLS(t *testing.T) {
 		Certificates: []tls.Certificate{*certificate(t, ca)}, ClientCAs: roots,
 		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
 	})
-	srv := grpc.NewServer(grpcapi.ServerOptions(opts)...)
-	grpcapi.Register(srv, s, opts)
+	srv := newServer(t, s, opts)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

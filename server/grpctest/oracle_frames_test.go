@@ -1,0 +1,217 @@
+package grpctest_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// choices are the decisions of a generator, made from the bytes of a fuzz input. When the bytes are
+// used up every decision is 0, so each prefix of an input is an input too.
+type choices struct{ data []byte }
+
+// below returns a number below n, which is at most 256.
+func (c *choices) below(n int) int {
+	if len(c.data) == 0 || n < 2 {
+		return 0
+	}
+	v := int(c.data[0]) % n
+	c.data = c.data[1:]
+	return v
+}
+
+// oneIn decides yes once in n.
+func (c *choices) oneIn(n int) bool { return c.below(n) == n-1 }
+
+// of returns one of the values.
+func of[T any](c *choices, values ...T) T { return values[c.below(len(values))] }
+
+// frame is a frame of HTTP/2 as it is sent.
+type frame struct {
+	kind    http2.FrameType
+	flags   http2.Flags
+	stream  uint32
+	payload []byte
+	glued   bool // the next frame follows without a pause
+}
+
+// bytes returns the frame in the form of the wire.
+func (f frame) bytes() []byte {
+	n := len(f.payload)
+	b := []byte{byte(n >> 16), byte(n >> 8), byte(n), byte(f.kind), byte(f.flags)}
+	return append(binary.BigEndian.AppendUint32(b, f.stream), f.payload...)
+}
+
+// String describes the frame for a report.
+func (f frame) String() string {
+	p := f.payload
+	more := ""
+	if len(p) > 48 {
+		p, more = p[:48], "..."
+	}
+	if f.glued {
+		more += " +"
+	}
+	return fmt.Sprintf("%v flags %#x stream %d, %d bytes: %q%s", f.kind, f.flags, f.stream, len(f.payload), p, more)
+}
+
+// script is a sequence of frames that one client sends over one connection.
+type script struct {
+	choices
+
+	frames []frame
+	next   uint32   // the next stream
+	open   []uint32 // streams that the client has not ended
+
+	block   bytes.Buffer
+	encoder *hpack.Encoder
+}
+
+// newScript makes a script from the bytes of a fuzz input.
+func newScript(data []byte) *script {
+	s := &script{choices: choices{data}, next: 1}
+	s.encoder = hpack.NewEncoder(&s.block)
+	if !s.oneIn(16) {
+		s.add(http2.FrameSettings, 0, 0, nil)
+	}
+	for range 1 + s.below(12) {
+		s.action()
+	}
+	if s.oneIn(4) && len(s.frames) > 0 {
+		s.mutate(&s.frames[s.below(len(s.frames))])
+	}
+	return s
+}
+
+// String describes the script for a report.
+func (s *script) String() string {
+	var b strings.Builder
+	for _, f := range s.frames {
+		fmt.Fprintln(&b, f)
+	}
+	return b.String()
+}
+
+func (s *script) add(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) {
+	s.frames = append(s.frames, frame{kind: kind, flags: flags, stream: stream, payload: payload})
+}
+
+// action adds the frames of one action. Half of them are calls.
+func (s *script) action() {
+	switch s.below(24) {
+	default:
+		s.call()
+	case 10, 11:
+		s.begin(s.method())
+	case 12, 13:
+		if id := s.stream(); id != 0 {
+			s.data(id, s.message(), s.oneIn(4))
+		}
+	case 14:
+		if id := s.stream(); id != 0 {
+			s.data(id, nil, true)
+		}
+	case 15:
+		s.add(http2.FrameRSTStream, 0, s.anyStream(), s.number(of[uint32](&s.choices, 8, 0, 5, 7, 255)))
+	case 16:
+		s.add(http2.FramePing, http2.Flags(of(&s.choices, 0, 0, 0, 1, 8)), of[uint32](&s.choices, 0, 0, 0, 1), make([]byte, of(&s.choices, 8, 8, 8, 7, 0)))
+	case 17:
+		s.settings()
+	case 18:
+		s.add(http2.FrameWindowUpdate, 0, s.anyStream(), s.number(of[uint32](&s.choices, 1, 1000, 1<<20, 0, 1<<31-1, 1<<31)))
+	case 19:
+		id := s.anyStream()
+		s.add(http2.FramePriority, 0, id, append(s.number(of(&s.choices, 0, 1, id, 1<<31|3)), byte(s.below(256)))[:of(&s.choices, 5, 5, 5, 4)])
+	case 20:
+		s.add(of[http2.FrameType](&s.choices, 0xb, 0xff, http2.FramePushPromise, http2.FrameContinuation), http2.Flags(s.below(256)), s.anyStream(), make([]byte, s.below(30)))
+	case 21:
+		s.badHeaders()
+	case 22:
+		s.badMessage()
+	case 23:
+		s.add(http2.FrameGoAway, 0, of[uint32](&s.choices, 0, 0, 1), append(s.number(0), s.number(0)...))
+	}
+}
+
+// mutate changes one field of a frame.
+func (s *script) mutate(f *frame) {
+	switch s.below(5) {
+	case 0:
+		f.flags ^= 1 << s.below(8)
+	case 1:
+		f.kind = http2.FrameType(s.below(11))
+	case 2:
+		f.stream = s.anyStream()
+	case 3:
+		if len(f.payload) > 0 {
+			f.payload = f.payload[:s.below(min(len(f.payload), 256))]
+		}
+	case 4:
+		if len(f.payload) > 0 {
+			f.payload = bytes.Clone(f.payload)
+			f.payload[s.below(min(len(f.payload), 256))] ^= 1 << s.below(8)
+		}
+	}
+	for i := range s.frames { // an error beside other frames of one write may come first or last
+		s.frames[i].glued = false
+	}
+}
+
+func (s *script) number(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
+
+// stream returns a stream that the client has not ended, or 0.
+func (s *script) stream() uint32 {
+	if len(s.open) == 0 {
+		return 0
+	}
+	return s.open[s.below(len(s.open))]
+}
+
+// anyStream returns a stream that is open, ended, idle, the server's, or the connection.
+func (s *script) anyStream() uint32 {
+	switch s.below(8) {
+	case 0:
+		return 0
+	case 1:
+		return s.next
+	case 2:
+		return 2
+	case 3:
+		return 1
+	}
+	return s.stream()
+}
+
+func (s *script) settings() {
+	one := func(id uint16, v uint32) []byte {
+		return append(binary.BigEndian.AppendUint16(nil, id), s.number(v)...)
+	}
+	flags := http2.Flags(0)
+	var p []byte
+	switch s.below(10) {
+	case 0:
+		p = one(4, of[uint32](&s.choices, 0, 1, 10, 65535, 100_000))
+	case 1:
+		p = one(4, 1<<31)
+	case 2:
+		p = one(5, of[uint32](&s.choices, 16384, 20000, 1<<24-1))
+	case 3:
+		p = one(5, of[uint32](&s.choices, 16383, 1<<24))
+	case 4:
+		p = one(1, of[uint32](&s.choices, 0, 100, 4096, 1<<20))
+	case 5:
+		p = one(2, of[uint32](&s.choices, 0, 1, 2))
+	case 6:
+		p = append(one(6, 100), one(99, 1)...)
+	case 7:
+		p = one(3, uint32(s.below(3)))[:5]
+	case 8:
+		flags = 1
+		p = make([]byte, of(&s.choices, 0, 0, 6))
+	}
+	s.add(http2.FrameSettings, flags, of[uint32](&s.choices, 0, 0, 0, 0, 0, 0, 0, 1), p)
+}
