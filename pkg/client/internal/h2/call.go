@@ -2,6 +2,7 @@ package h2
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -138,7 +139,7 @@ func (c *Call) Start(conn *Conn, r *Request, first Outgoing) error {
 // refused returns why a call cannot start. The caller holds the mutex of the connection.
 func (c *Call) refused(conn *Conn, r *Request) error {
 	switch {
-	case conn.err == ErrClosed || c.interrupted.Load():
+	case errors.Is(conn.err, ErrClosed) || c.interrupted.Load():
 		return errInterrupted
 	case conn.err != nil || conn.draining:
 		return unprocessed{conn.lost(errDrained)}
