@@ -67,7 +67,11 @@ func grade(l *Level) Grade {
 	if !l.Stable {
 		return "E"
 	}
-	width := l.width()
+	return GradeOf(l.width())
+}
+
+// GradeOf returns the grade of figures that are known to a share of them: 0.1 is ±10 %.
+func GradeOf(width float64) Grade {
 	for _, g := range grades {
 		if width <= g.width {
 			return g.grade
@@ -125,7 +129,7 @@ func (r *run) noteOthers() {
 		}
 	}
 	if n > 0 && sum/n >= muchOther {
-		r.notice(fmt.Sprintf("WARNING: other programs used %.0f %% of the processors of this machine: the figures change with them. Measure on a machine with less other load, or compare servers with triton perf compare --live.", 100*sum/n))
+		r.warn("other programs used %.0f %% of the processors of this machine: the figures change with them. Measure on a machine with less other load, or compare servers with triton perf compare --live.", 100*sum/n)
 	}
 }
 

@@ -97,7 +97,7 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	require.NoError(t, llm.WriteTable(&b, metrics(true)))
-	require.Contains(t, b.String(), "Request Latency (ms) │     5.00 │")
-	require.Contains(t, b.String(), "Output Token Throughput │ 1,000.00 │    N/A │")
+	require.Contains(t, b.String(), "│         Request Latency (ms) │     5.00 │")
+	require.Contains(t, b.String(), "│      Output Token Throughput │ 1,000.00 │    N/A │    N/A │    N/A │    N/A │\n│                 (tokens/sec) │")
 	require.True(t, strings.HasSuffix(b.String(), "Tokens are counted by: chunks (output), usage (input).\n"), b.String())
 }

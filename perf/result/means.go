@@ -1,6 +1,7 @@
 package result
 
 import (
+	"math"
 	"slices"
 
 	"triton/perf"
@@ -13,7 +14,7 @@ type meanLevel struct {
 }
 
 // means returns the levels by load, each with its repeats as one: figures are means, intervals say how much the repeats
-// differ, counts are sums, and the grade is the worst.
+// differ, counts are sums, and the grade is by the interval of throughput and average, as perf.Repeated has it.
 func (f *File) means() []meanLevel {
 	var all []meanLevel
 	levels := f.byLoad()
@@ -39,7 +40,6 @@ func meanOfLevels(all []*Level) meanLevel {
 		m.Stable = m.Stable && l.Stable
 		m.OverLimit = m.OverLimit || l.OverLimit
 		m.Requests, m.DurationS, m.Failed = m.Requests+l.Requests, m.DurationS+l.DurationS, m.Failed+l.Failed
-		m.Grade = max(m.Grade, l.Grade)
 		for _, text := range []struct {
 			to   *string
 			from string
@@ -59,7 +59,24 @@ func meanOfLevels(all []*Level) meanLevel {
 		q.Us, q.Interval = overLevels(counted, func(l *Level) float64 { us, _ := l.Latency.Us(p.P); return us })
 		m.Latency.Percentiles = append(m.Latency.Percentiles, q)
 	}
+	m.Grade = m.grade()
 	return m
+}
+
+func (m *meanLevel) grade() string {
+	width := func(i *Interval, value float64) float64 {
+		if i == nil || i.High == nil {
+			return math.Inf(1)
+		}
+		return perf.Interval{Low: i.Low, High: *i.High}.Width(value)
+	}
+	switch {
+	case m.ClientLimit != "" || m.Late != "" || m.Failed > 0:
+		return "F"
+	case !m.Stable:
+		return "E"
+	}
+	return string(perf.GradeOf(max(width(m.ThroughputInterval, m.Throughput), width(m.Latency.AvgInterval, m.Latency.AvgUs))))
 }
 
 // overLevels returns the mean of a figure with its interval, nil if there is one level.

@@ -41,3 +41,21 @@ func TestRepeatsAreNoOtherLoads(t *testing.T) {
 	require.Contains(t, page.String(), "Repeat</th>")
 	require.Contains(t, page.String(), "2 repeats")
 }
+
+// TestGradeOfMeans: repeats that agree have a good grade, whatever each of them says of itself; F is kept.
+func TestGradeOfMeans(t *testing.T) {
+	t.Parallel()
+	of := func(limit string, throughput ...float64) string {
+		var all []*Level
+		for i, v := range throughput {
+			l := &Level{Load: 1, Repeat: i + 1, Requests: 9, Stable: true, Grade: "E", Throughput: v, ClientLimit: limit}
+			l.Latency.AvgUs = 1e6 / v
+			all = append(all, l)
+		}
+		m := meanOfLevels(all)
+		return m.Grade
+	}
+	require.Equal(t, "A", of("", 1000, 1001, 1000, 1001, 1000))
+	require.Equal(t, "E", of("", 1000, 1500, 1000, 1500, 1000))
+	require.Equal(t, "F", of("slow", 1000, 1001, 1000, 1001, 1000))
+}

@@ -54,7 +54,8 @@ type group struct {
 	batch  int
 	load   float64
 	levels []*Level
-	files  int // that have levels of it
+	files  int   // that have levels of it
+	file   *File // the last of them
 }
 
 // groupLevels returns the groups of a side in the order measured. Of levels without a number of the repeat
@@ -76,7 +77,8 @@ func groupLevels(s Side) []*group {
 				g = as
 				all = append(all, g)
 			}
-			if len(g.levels) == 0 || !slices.ContainsFunc(r.File.Levels[:i], func(other Level) bool { return other.Load == l.Load && other.BatchSize == l.BatchSize }) {
+			if g.file != r.File {
+				g.file = r.File
 				g.files++
 			}
 			g.levels = append(g.levels, l)
