@@ -32,18 +32,9 @@ func MeanOf(values []float64) Mean {
 	for _, v := range values {
 		squares += (v - m.Value) * (v - m.Value)
 	}
-	half := student975(len(values)-1) * math.Sqrt(squares/(n-1)/n)
+	half := measure.StudentQuantile(0.975, n-1) * math.Sqrt(squares/(n-1)/n)
 	m.Interval = Interval{max(0, m.Value-half), m.Value + half}
 	return m
-}
-
-// student975 returns the 97.5 % quantile of Student's t distribution with f degrees of freedom. The first
-// ones, for which measure.StudentQuantile is too coarse, are from the tables.
-func student975(f int) float64 {
-	if table := [...]float64{12.706205, 4.302653, 3.182446}; f <= len(table) {
-		return table[f-1]
-	}
-	return measure.StudentQuantile(0.975, float64(f))
 }
 
 // Disagreement says that the repeats of a level differ by more than chance within them explains.

@@ -3,6 +3,8 @@ package result
 import (
 	"math"
 	"slices"
+
+	"triton/pkg/measure"
 )
 
 // priorWeight is how many observations the assumed spread between runs counts as if a side has one run. With n
@@ -112,7 +114,7 @@ func (d difference) probability() float64 {
 		}
 		return 0
 	}
-	return twoSided(d.value/d.err, d.freedom)
+	return measure.StudentTwoSided(d.value/d.err, d.freedom)
 }
 
 // interval returns the ends of the confidence interval of the relative change.
@@ -125,5 +127,8 @@ func (d difference) interval(significance float64) (low, high float64) {
 // written as a number.
 func (d difference) detectable(significance float64) float64 {
 	const most = 100
-	return min(d.err*quantile(significance, d.freedom), most)
+	if d.err == 0 {
+		return 0
+	}
+	return min(d.err*measure.StudentQuantile(1-significance/2, d.freedom), most)
 }

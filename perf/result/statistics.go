@@ -1,8 +1,6 @@
 package result
 
-import (
-	"math"
-)
+import "math"
 
 // estimate is a figure with the standard error of its value.
 type estimate struct {
@@ -98,67 +96,4 @@ func meanOf(values []float64) float64 {
 		sum += v
 	}
 	return sum / max(1, float64(len(values)))
-}
-
-// twoSided returns the probability that Student's t is at least as far from 0.
-func twoSided(t, freedom float64) float64 {
-	return incompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t))
-}
-
-// quantile returns the t that is exceeded on both sides together with a probability.
-func quantile(p, freedom float64) float64 {
-	low, high := 0.0, 1.0
-	for twoSided(high, freedom) > p && high < 1e12 {
-		high *= 2
-	}
-	for range 60 {
-		middle := (low + high) / 2
-		if twoSided(middle, freedom) > p {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return (low + high) / 2
-}
-
-// incompleteBeta returns the regularized incomplete beta function I_x(a, b), by its continued
-// fraction (NIST Digital Library of Mathematical Functions, 8.17.22).
-func incompleteBeta(a, b, x float64) float64 {
-	switch {
-	case x <= 0:
-		return 0
-	case x >= 1:
-		return 1
-	case x > (a+1)/(a+b+2): // where the fraction converges slowly
-		return 1 - incompleteBeta(b, a, 1-x)
-	}
-	la, _ := math.Lgamma(a)
-	lb, _ := math.Lgamma(b)
-	lab, _ := math.Lgamma(a + b)
-	front := math.Exp(lab - la - lb + a*math.Log(x) + b*math.Log1p(-x))
-	const tiny = 1e-300
-	away := func(v float64) float64 { // from 0
-		if math.Abs(v) < tiny {
-			return tiny
-		}
-		return v
-	}
-	c, d := 1.0, 1/away(1-(a+b)*x/(a+1))
-	sum := d
-	for i := 1; i <= 500; i++ {
-		m := float64(i)
-		for _, term := range []float64{
-			m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m)),
-			-(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1)),
-		} {
-			d = 1 / away(1+term*d)
-			c = away(1 + term/c)
-			sum *= c * d
-		}
-		if math.Abs(c*d-1) < 1e-14 {
-			break
-		}
-	}
-	return front * sum / a
 }

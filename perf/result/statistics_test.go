@@ -11,27 +11,6 @@ import (
 	"triton/pkg/measure"
 )
 
-// The values are those of published tables.
-func TestStudent(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ p, freedom, want float64 }{
-		{0.05, 1, 12.7062},
-		{0.05, 2, 4.3027},
-		{0.05, 10, 2.2281},
-		{0.05, 29, 2.0452},
-		{0.05, 1e6, 1.9600},
-		{0.01, 5, 4.0321},
-		{0.001, 29, 3.6594},
-		{0.10, 2.5, 2.5582},
-	} {
-		require.InDelta(t, c.want, quantile(c.p, c.freedom), 2e-4, "%g, %g", c.p, c.freedom)
-		require.InDelta(t, c.p, twoSided(c.want, c.freedom), 1e-5)
-		require.InDelta(t, c.p, twoSided(-c.want, c.freedom), 1e-5)
-	}
-	require.Equal(t, 1.0, twoSided(0, 7))
-	require.Zero(t, twoSided(math.Inf(1), 7))
-}
-
 func TestMeanError(t *testing.T) {
 	t.Parallel()
 	err, freedom := meanError([]float64{1, 3, 1, 3}, 2)

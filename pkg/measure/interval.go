@@ -150,15 +150,6 @@ func correlation(values []float64) float64 {
 	return lag / all
 }
 
-// StudentQuantile returns the value that Student's t with some degrees of freedom, at least 4, is below with
-// probability p, by the expansion of E. Cornish, R. Fisher, Moments and cumulants in the specification of
-// distributions, Revue de l'Institut International de Statistique 5, 1938.
-func StudentQuantile(p, freedom float64) float64 {
-	z, n := math.Sqrt2*math.Erfinv(2*p-1), freedom
-	z3, z5, z7 := z*z*z, z*z*z*z*z, z*z*z*z*z*z*z
-	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
-}
-
 // IndependentHalf returns half the width of the 95 % confidence interval of the share p percent of n
 // independent samples.
 func IndependentHalf(p float64, n int) float64 {

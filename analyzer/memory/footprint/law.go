@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"triton/pkg/measure"
 )
 
 // LawPoint is the peak memory of a server with a number of instances, in bytes.
@@ -198,12 +200,7 @@ func median(values []float64) float64 {
 	return (values[n/2-1] + values[n/2]) / 2
 }
 
-// quantiles are Student's t for an interval of 98 %, by degrees of freedom.
-var quantiles = []float64{
-	0, 31.82, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764,
-	2.718, 2.681, 2.650, 2.624, 2.602, 2.583, 2.567, 2.552, 2.539, 2.528,
-}
-
+// quantile is Student's t for an interval of 98 %.
 func (l *Law) quantile() float64 {
-	return quantiles[min(len(l.Points)-2, len(quantiles)-1)]
+	return measure.StudentQuantile(0.99, float64(len(l.Points)-2))
 }
