@@ -3,6 +3,7 @@ package perf
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func (r *Report) Repeated() []Repeated {
 	}
 	all := make([]Repeated, 0, len(order))
 	for _, at := range order {
-		all = append(all, r.repeated(groups[at]))
+		all = append(all, r.Settings.Repeated(groups[at]))
 	}
 	return all
 }
@@ -53,8 +54,8 @@ func (r *Report) Means() *Report {
 	return out
 }
 
-// repeated returns a level over its repeats.
-func (r *Report) repeated(repeats []*Level) Repeated {
+// Repeated returns a level over its repeats, at least one.
+func (c *Config) Repeated(repeats []*Level) Repeated {
 	first := repeats[0]
 	l := Repeated{Level: Level{Number: first.Number, Batch: first.Batch, Load: first.Load, Stable: true}}
 	for _, one := range repeats {
@@ -84,9 +85,8 @@ func (r *Report) repeated(repeats []*Level) Repeated {
 	l.AvgLatency = over(l.Of, func(s *Summary) float64 { return float64(s.AvgLatency) })
 	l.P99 = over(l.Of, func(s *Summary) float64 { return float64(s.Latency(99)) })
 	l.Summary = means(l.Of)
-	l.Stable = l.Stable && (!r.Settings.repeatsDecide() || l.width() <= r.Settings.Stability)
-	limit := r.Settings.LatencyLimit
-	l.OverLimit = l.Stable && limit > 0 && l.Stabilizing >= limit
+	l.Stable = l.Stable && (!c.repeatsDecide() || l.width() <= c.Stability)
+	l.OverLimit = l.Stable && c.LatencyLimit > 0 && l.Stabilizing >= c.LatencyLimit
 	l.Grade = grade(&l.Level)
 	return l
 }
@@ -148,13 +148,10 @@ func means(repeats []*Level) Summary {
 	}
 	s.AvgLatency, s.AvgInterval = meanLatency(repeats, func(s *Summary) time.Duration { return s.AvgLatency })
 	s.Stabilizing, s.StabilizingInterval = meanLatency(repeats, func(s *Summary) time.Duration { return s.Stabilizing })
-	for i := range repeats[0].Percentiles {
-		s.Percentiles = append(s.Percentiles, meanPercentile(repeats, func(s *Summary) Percentile {
-			if i < len(s.Percentiles) {
-				return s.Percentiles[i]
-			}
-			return Percentile{}
-		}))
+	for _, p := range repeats[0].Percentiles {
+		if !slices.ContainsFunc(repeats, func(l *Level) bool { return percentileOf(l.Percentiles, p.P) == Percentile{} }) {
+			s.Percentiles = append(s.Percentiles, meanPercentile(repeats, func(s *Summary) Percentile { return percentileOf(s.Percentiles, p.P) }))
+		}
 	}
 	s.P999 = meanPercentile(repeats, func(s *Summary) Percentile { return s.P999 })
 	var gauges []*GPUStats

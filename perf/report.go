@@ -180,13 +180,16 @@ func (s *Summary) Latency(p float64) time.Duration { return latencyOf(s.Percenti
 // Latency returns the latency of percentile p from the schedule, 0 if it was not computed.
 func (s *ScheduleStats) Latency(p float64) time.Duration { return latencyOf(s.Percentiles, p) }
 
-func latencyOf(list []Percentile, p float64) time.Duration {
+func latencyOf(list []Percentile, p float64) time.Duration { return percentileOf(list, p).Latency }
+
+// percentileOf returns percentile p, the zero Percentile if it was not computed.
+func percentileOf(list []Percentile, p float64) Percentile {
 	for _, q := range list {
 		if q.P == p {
-			return q.Latency
+			return q
 		}
 	}
-	return 0
+	return Percentile{}
 }
 
 // ClientTimes are averages over the requests that completed in the windows; 0 for decoupled

@@ -1,8 +1,9 @@
 package result
 
 import (
+	"cmp"
 	"math"
-	"slices"
+	"time"
 
 	"triton/perf"
 )
@@ -13,8 +14,7 @@ type meanLevel struct {
 	repeats int // that count; 0: the level was measured once
 }
 
-// means returns the levels by load, each with its repeats as one: figures are means, intervals say how much the repeats
-// differ, counts are sums, and the grade is by the interval of throughput and average, as perf.Repeated has it.
+// means returns the levels by load, each with its repeats as one.
 func (f *File) means() []meanLevel {
 	var all []meanLevel
 	levels := f.byLoad()
@@ -23,71 +23,49 @@ func (f *File) means() []meanLevel {
 		for end < len(levels) && levels[end].Repeat > 0 && levels[end].BatchSize == levels[i].BatchSize && levels[end].Load == levels[i].Load {
 			end++
 		}
-		all = append(all, meanOfLevels(levels[i:end]))
+		all = append(all, f.Settings.meanOf(levels[i:end]))
 		i = end
 	}
 	return all
 }
 
-func meanOfLevels(all []*Level) meanLevel {
-	first := all[0]
-	counted := slices.DeleteFunc(slices.Clone(all), func(l *Level) bool { return l.Requests == 0 || l.Interrupted })
-	if first.Repeat == 0 || len(counted) == 0 {
-		return meanLevel{Level: *first}
+// meanOf returns a level over its repeats, as perf.Config.Repeated computes it.
+func (s *Settings) meanOf(repeats []*Level) meanLevel {
+	if repeats[0].Repeat == 0 {
+		return meanLevel{Level: *repeats[0]}
 	}
-	m := meanLevel{repeats: len(counted), Level: Level{Number: first.Number, BatchSize: first.BatchSize, Load: first.Load, Stable: true}}
-	for _, l := range counted {
-		m.Stable = m.Stable && l.Stable
-		m.OverLimit = m.OverLimit || l.OverLimit
-		m.Requests, m.DurationS, m.Failed = m.Requests+l.Requests, m.DurationS+l.DurationS, m.Failed+l.Failed
-		for _, text := range []struct {
-			to   *string
-			from string
-		}{{&m.Problem, l.Problem}, {&m.ClientLimit, l.ClientLimit}, {&m.Late, l.Late}} {
-			if *text.to == "" {
-				*text.to = text.from
-			}
-		}
+	config := perf.Config{
+		Repeats: s.Repeats, Stability: s.Stability / 100, LatencyLimit: nanoseconds(1000 * s.LimitMs),
+		StopWhen: make([]perf.Goal, len(s.StopWhen)),
 	}
-	m.Throughput, m.ThroughputInterval = overLevels(counted, func(l *Level) float64 { return l.Throughput })
-	m.Latency.AvgUs, m.Latency.AvgInterval = overLevels(counted, func(l *Level) float64 { return l.Latency.AvgUs })
-	for _, p := range counted[0].Latency.Percentiles {
-		if slices.ContainsFunc(counted, func(l *Level) bool { _, ok := l.Latency.Us(p.P); return !ok }) {
-			continue
-		}
-		q := Percentile{P: p.P, Requests: m.Requests}
-		q.Us, q.Interval = overLevels(counted, func(l *Level) float64 { us, _ := l.Latency.Us(p.P); return us })
-		m.Latency.Percentiles = append(m.Latency.Percentiles, q)
+	all := make([]*perf.Level, len(repeats))
+	for i, l := range repeats {
+		all[i] = measured(l)
 	}
-	m.Grade = m.grade()
-	return m
+	mean := config.Repeated(all)
+	if len(mean.Of) == 0 {
+		return meanLevel{Level: *repeats[0]}
+	}
+	return meanLevel{level(&mean.Level), len(mean.Of)}
 }
 
-func (m *meanLevel) grade() string {
-	width := func(i *Interval, value float64) float64 {
-		if i == nil || i.High == nil {
-			return math.Inf(1)
-		}
-		return perf.Interval{Low: i.Low, High: *i.High}.Width(value)
+// measured returns the figures of a level of which there are means.
+func measured(l *Level) *perf.Level {
+	out := &perf.Level{
+		Number: l.Number, Batch: l.BatchSize, Load: perf.Load{Value: l.Load}, Repeat: l.Repeat,
+		Stable: l.Stable, OverLimit: l.OverLimit, Incomplete: l.Interrupted, ClientLimit: l.ClientLimit, Late: l.Late,
+		Summary: perf.Summary{
+			Requests: l.Requests, Duration: time.Duration(l.DurationS * float64(time.Second)), Errors: l.Failed,
+			Throughput: l.Throughput, AvgLatency: nanoseconds(l.Latency.AvgUs), Stabilizing: nanoseconds(cmp.Or(l.DecidingUs, l.Latency.AvgUs)),
+			MaxLatency: nanoseconds(l.Latency.MaxUs),
+		},
 	}
-	switch {
-	case m.ClientLimit != "" || m.Late != "" || m.Failed > 0:
-		return "F"
-	case !m.Stable:
-		return "E"
+	for _, p := range l.Latency.Percentiles {
+		out.Percentiles = append(out.Percentiles, perf.Percentile{P: p.P, Latency: nanoseconds(p.Us), Samples: p.Requests})
 	}
-	return string(perf.GradeOf(max(width(m.ThroughputInterval, m.Throughput), width(m.Latency.AvgInterval, m.Latency.AvgUs))))
+	return out
 }
 
-// overLevels returns the mean of a figure with its interval, nil if there is one level.
-func overLevels(all []*Level, of func(l *Level) float64) (float64, *Interval) {
-	values := make([]float64, len(all))
-	for i, l := range all {
-		values[i] = of(l)
-	}
-	mean := perf.MeanOf(values)
-	if !mean.Interval.Known() {
-		return mean.Value, nil
-	}
-	return mean.Value, &Interval{Low: mean.Interval.Low, High: &mean.Interval.High}
+func nanoseconds(us float64) time.Duration {
+	return time.Duration(math.Round(us * float64(time.Microsecond)))
 }

@@ -52,8 +52,7 @@ func TestGradeOfMeans(t *testing.T) {
 			l.Latency.AvgUs = 1e6 / v
 			all = append(all, l)
 		}
-		m := meanOfLevels(all)
-		return m.Grade
+		return new(Settings).meanOf(all).Grade
 	}
 	require.Equal(t, "A", of("", 1000, 1001, 1000, 1001, 1000))
 	require.Equal(t, "E", of("", 1000, 1500, 1000, 1500, 1000))
