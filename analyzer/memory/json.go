@@ -139,8 +139,8 @@ type (
 		More    *documentChange `json:"more,omitempty"`
 		Doubts  []string        `json:"doubts,omitempty"`
 	}
-	// documentChange is how the throughput changes from k_perf to the next measured count, relative, with its
-	// 95 % interval.
+	// documentChange is how the throughput changes from k_perf to the next measured count, relative, with the
+	// interval that decides, of footprint.Confidence percent.
 	documentChange struct {
 		Instances int     `json:"k"`
 		Change    float64 `json:"change"`

@@ -82,7 +82,7 @@ func full() *memory.Result {
 		},
 		Host:        []memory.HostReading{{Instances: 1, Memory: meter.Memory{Anonymous: 300 * mib, Shared: 10 * mib, Files: 56 * mib}}},
 		Recommended: &memory.Recommendation{Instances: 1, MaxBatchSize: 8, DynamicBatching: true, Config: []byte("name: \"resnet50\"\n"), Diff: []string{" name: \"resnet50\"", "-instance_group { count: 4 }", "+instance_group { count: 1 }"}},
-		Reason:      "more instances lower the throughput: 2 gave 5.1 % less (95 % interval -9.0 to -1.2 %)", Warnings: []string{"something was changed"},
+		Reason:      "more instances lower the throughput: 2 instances gave 5.1 % less (99 % interval -9.0 to -1.2 %)", Warnings: []string{"something was changed"},
 	}
 	r.Footprint.Anchors[0].Batches = []footprint.BatchPoint{{Batch: 1, Peak: hostReading(305)}, {Batch: 8, Peak: hostReading(340)}}
 	r.Footprint.Anchors = append(r.Footprint.Anchors, anchorAt(1, 340))

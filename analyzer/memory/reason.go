@@ -67,5 +67,5 @@ func changeText(c footprint.Change) string {
 	if c.Value < 0 {
 		direction = "less"
 	}
-	return fmt.Sprintf("%.1f %% %s (95 %% interval %+.1f to %+.1f %%)", 100*math.Abs(c.Value), direction, 100*c.Low, 100*c.High)
+	return fmt.Sprintf("%.1f %% %s (%d %% interval %+.1f to %+.1f %%)", 100*math.Abs(c.Value), direction, footprint.Confidence, 100*c.Low, 100*c.High)
 }

@@ -55,12 +55,12 @@ func TestRun(t *testing.T) {
 		r, err := memory.Run(t.Context(), c, d)
 		require.NoError(t, err)
 
-		require.Equal(t, []int{0, 1, 1, 2, 3, 2}, w.mu.launched, "one by batch size, three counts, the chosen one twice")
+		require.Equal(t, []int{0, 1, 1, 2, 3, 2, 3}, w.mu.launched, "one by batch size, three counts, two of them twice")
 		require.True(t, w.closed())
 		require.Equal(t, []memory.Load{{Batch: 1, Concurrency: 1}, {Batch: 1, Concurrency: 2}, {Batch: 4, Concurrency: 1}, {Batch: 4, Concurrency: 2}}, w.mu.loads[1:5], "after all instances ran at once")
 		require.Len(t, r.Points, 12)
 		require.Equal(t, 12, measured)
-		require.Equal(t, 1+2*5, steps)
+		require.Equal(t, 1+2*6, steps)
 		for _, a := range r.Footprint.Anchors {
 			require.Equal(t, footprint.Counted, a.Proof)
 			require.Nil(t, a.Failure)
@@ -82,7 +82,7 @@ func TestRun(t *testing.T) {
 			Useful: 2, UsefulKnown: true,
 		}, a, "two limits: eleven fit, the third is of no use")
 		require.Equal(t, 2, r.Recommended.Instances)
-		require.Equal(t, "more instances are not better beyond noise: 3 instances gave 0.0 % more (95 % interval -10.6 to +11.9 %); 1 instance gave 50.0 % less (95 % interval -55.3 to -44.0 %)", r.Reason)
+		require.Equal(t, "more instances are not better beyond noise: 3 instances gave 0.0 % more (99 % interval -16.2 to +19.3 %); 1 instance gave 50.0 % less (99 % interval -59.7 to -38.0 %)", r.Reason)
 		require.Equal(t, plainConfig+"\n# keep me\ninstance_group { kind: KIND_CPU count: 2 } # one\n", string(r.Recommended.Config))
 		require.Equal(t, memory.HostReading{Instances: 1, Memory: r.Host[0].Memory}, r.Host[0])
 		require.EqualValues(t, 90*mib, r.Host[0].Files)

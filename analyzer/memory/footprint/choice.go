@@ -23,7 +23,7 @@ type Rule struct {
 	// MinGain is the share by which more instances must raise the throughput to be of use.
 	MinGain float64
 	// Processors are those of the machine if the model keeps them busy; 0: it waits, or that is not
-	// known. More instances than processors take proof.
+	// known. More instances than processors take proof: both counts measured twice, and twice MinGain.
 	Processors int
 	// Most bounds the counts to propose, Repeats the servers with a count that was measured before.
 	Most, Repeats int
@@ -31,9 +31,11 @@ type Rule struct {
 
 // Choice is what Choose found.
 type Choice struct {
-	// Instances is the smallest measured count whose throughput is not worse than the best beyond
-	// noise; 0 if there is none. Best is the count with the highest throughput.
+	// Instances is the smallest measured count than which no other one has a higher throughput beyond noise;
+	// 0 if there is none. Best is the count with the highest throughput.
 	Instances, Best int
+	// Counts are the measured counts in rising order.
+	Counts []CountThroughput
 	// Noise is the relative standard deviation of servers with the same count; it is assumed if
 	// Repeats, the servers with a count that was measured before, is 0.
 	Noise   float64
@@ -51,6 +53,12 @@ type Choice struct {
 	Why  string
 }
 
+// CountThroughput is the throughput of a count: the geometric mean of its servers.
+type CountThroughput struct {
+	Instances, Servers int
+	Throughput         float64
+}
+
 // tooNoisy is the relative deviation between servers with the same count above which a choice that is contested is none.
 const tooNoisy = 0.20
 
@@ -58,25 +66,32 @@ const tooNoisy = 0.20
 // smaller one is no more than a guess.
 func (c Choice) Undecided() bool { return c.Contested > 0 && c.Repeats > 0 && c.Noise > tooNoisy }
 
-// Change is how the throughput changes from the chosen count to another one, relative, with its 95 % interval.
+// Change is how the throughput changes from the chosen count to another one, relative, with its interval of Confidence percent.
 type Change struct {
 	Instances        int // 0: no such count was measured
 	Value, Low, High float64
 }
+
+// Confidence is that of the intervals of changes, in percent, over all counts together. A count is better than another
+// if its interval does not include 0.
+const Confidence = 99
 
 const (
 	// usualNoise is the deviation between servers before any was repeated, and weighs as much as
 	// usualFreedom repeats: the deviation of two servers alone may be anything. (The moderated
 	// variance of G. Smyth, Linear models and empirical Bayes methods for assessing differential
 	// expression, Statistical Applications in Genetics and Molecular Biology 3, 2004.)
-	usualNoise   = 0.04
+	usualNoise   = 0.05
 	usualFreedom = 4
-	// mistake is how likely a count may be called worse than the best although it is not, over all
-	// counts together; proof is that for more instances than processors.
-	mistake, proof = 0.05, 0.005
-	// clear is how many times the difference that can be told from noise needs no second server, and
-	// likely is how many times it a difference must be to be found with one server.
-	clear, likely = 2, 1.8
+	// mistake is how likely a count may be called better than another although it is not: one end of an interval
+	// of Confidence.
+	mistake = (1 - Confidence/100.0) / 2
+	// overlooked is how likely a larger count that is better by worth times MinGain may be given up.
+	overlooked, worth = 0.05, 2
+	// clear is how many times the difference that can be told from noise needs no further server, because each look
+	// at the same data is one more chance of a mistake. likely is how many times it the difference to a count between
+	// must be for it to be measured.
+	clear, likely = 1.2, 1.2
 )
 
 // level is a measured count.
@@ -90,31 +105,35 @@ type evidence struct {
 	Rule
 	levels         []level // in the order of their counts
 	noise, freedom float64
+	quantile       float64 // of Student's t, for mistake
 	repeats        int
 }
 
-// Choose returns the smallest count whose throughput is not worse than the best: one is worse if the best is
-// higher by MinGain, and by more than the noise between servers of the same count. Each count is compared with
-// the best as in C. Dunnett, A multiple comparison procedure for comparing several treatments with a control,
-// JASA 50, 1955, with Bonferroni's bound instead of Dunnett's table.
+// Choose returns the smallest count than which no other one is better: by MinGain, and by more than the noise between
+// servers of the same count. Chance is bounded over all comparisons of a count together (O. Dunn, Multiple
+// comparisons among means, JASA 56, 1961). Counts within the processors are compared with each other first.
 func Choose(all []Throughput, rule Rule) Choice {
 	e := newEvidence(all, rule)
 	if len(e.levels) == 0 {
 		return Choice{}
 	}
-	chosen, best := e.choose(e.levels)
+	within := e.withinProcessors()
+	chosen, best := e.smallest(within), highest(within)
 	capped := false
-	if few := e.withinProcessors(); len(few) > 0 && chosen.count > few[len(few)-1].count {
-		fewer, bestOfFew := e.choose(few)
-		if !e.proven(chosen, bestOfFew) {
-			capped = best.mean > bestOfFew.mean
-			chosen, best = fewer, bestOfFew
+	if beyond := e.smallest(e.levels); beyond.count > within[len(within)-1].count {
+		if e.proven(beyond, best) {
+			chosen, best = beyond, highest(e.levels)
+		} else {
+			capped = highest(e.levels).mean > best.mean
 		}
 	}
 	if math.IsInf(best.mean, -1) {
 		return Choice{}
 	}
 	c := Choice{Instances: chosen.count, Best: best.count, Noise: e.noise, Repeats: e.repeats, Capped: capped}
+	for _, l := range e.levels {
+		c.Counts = append(c.Counts, CountThroughput{l.count, l.servers, math.Exp(l.mean)})
+	}
 	c.Error = measure.StudentQuantile(0.975, e.freedom) * e.noise / math.Sqrt(float64(chosen.servers))
 	i := slices.Index(e.levels, chosen)
 	if i > 0 {
@@ -162,23 +181,39 @@ func newEvidence(all []Throughput, rule Rule) *evidence {
 	if known > 0 { // servers differ by at least what one measurement leaves open
 		e.noise = max(e.noise, math.Sqrt(within/float64(known)))
 	}
+	e.quantile = measure.StudentQuantile(1-mistake/float64(max(1, len(e.levels)-1)), e.freedom)
 	return e
 }
 
-// choose returns the smallest of some counts that is not worse than the best of them, and the best.
-func (e *evidence) choose(levels []level) (chosen, best level) {
-	best = slices.MaxFunc(levels, func(a, b level) int { return cmp.Compare(a.mean, b.mean) })
+// smallest returns the smallest of some counts than which none of them is better beyond noise.
+func (e *evidence) smallest(levels []level) level {
 	for _, l := range levels {
-		if !e.worse(l, best) {
-			return l, best
+		if _, margin := e.better(l, levels); margin <= 1 {
+			return l
 		}
 	}
-	return best, best
+	return highest(levels)
 }
 
-// withinProcessors returns the counts that need no proof, all if the processors do not bound them.
+func highest(levels []level) level {
+	return slices.MaxFunc(levels, func(a, b level) int { return cmp.Compare(a.mean, b.mean) })
+}
+
+// better returns which of some counts is most surely better than one, and how many times the difference is what
+// chance explains; 0 if none is better by MinGain.
+func (e *evidence) better(l level, levels []level) (by level, margin float64) {
+	for _, r := range levels {
+		if m := (r.mean - l.mean) / e.noticeable(l.servers, r.servers); e.gain(r, l) >= e.MinGain && m > margin {
+			by, margin = r, m
+		}
+	}
+	return by, margin
+}
+
+// withinProcessors returns the counts that need no proof: all if the processors do not bound them, or if no smaller
+// count was measured.
 func (e *evidence) withinProcessors() []level {
-	if e.Processors == 0 {
+	if e.Processors == 0 || e.levels[0].count > e.Processors {
 		return e.levels
 	}
 	return slices.DeleteFunc(slices.Clone(e.levels), func(l level) bool { return l.count > e.Processors })
@@ -186,25 +221,22 @@ func (e *evidence) withinProcessors() []level {
 
 func (e *evidence) gain(to, from level) float64 { return math.Expm1(to.mean - from.mean) }
 
-// worse reports whether a count is worse than the best beyond noise.
-func (e *evidence) worse(l, best level) bool {
-	return e.gain(best, l) >= e.MinGain && best.mean-l.mean > e.noticeable(mistake, l.servers, best.servers)
-}
-
 // proven reports whether a count beyond the processors is better than the best of those within them.
 func (e *evidence) proven(l, within level) bool {
 	return l.servers > 1 && within.servers > 1 && e.gain(l, within) >= 2*e.MinGain &&
-		l.mean-within.mean > e.noticeable(proof, l.servers, within.servers)
+		l.mean-within.mean > e.noticeable(l.servers, within.servers)
 }
 
 // noticeable returns the difference, of logarithms, that two counts with so many servers hardly have by chance.
-func (e *evidence) noticeable(chance float64, a, b int) float64 {
-	chance /= float64(max(1, len(e.levels)-1))
-	return measure.StudentQuantile(1-chance, e.freedom) * e.noise * math.Sqrt(1/float64(a)+1/float64(b))
+func (e *evidence) noticeable(a, b int) float64 { return e.quantile * e.deviation(a, b) }
+
+// deviation returns the standard error of the difference, of logarithms, of two counts with so many servers.
+func (e *evidence) deviation(a, b int) float64 {
+	return e.noise * math.Sqrt(1/float64(a)+1/float64(b))
 }
 
 func (e *evidence) change(from, to level) Change {
-	half := measure.StudentQuantile(0.975, e.freedom) * e.noise * math.Sqrt(1/float64(from.servers)+1/float64(to.servers))
+	half := e.noticeable(from.servers, to.servers)
 	d := to.mean - from.mean
 	return Change{to.count, math.Expm1(d), math.Expm1(d - half), math.Expm1(d + half)}
 }
@@ -236,24 +268,45 @@ func (e *evidence) next(i int, chosen, best level) (count int, why string) {
 	return 0, ""
 }
 
-// contested returns a count to measure again because what was seen of it is between noise and clear.
+// contested returns a count to measure again because what was seen of it may be noise.
 func (e *evidence) contested(chosen, best level) (again level, ok bool) {
-	rival := best
-	for _, l := range e.levels {
-		open := l.count <= chosen.count && e.gain(best, l) >= e.MinGain &&
-			best.mean-l.mean < clear*e.noticeable(mistake, l.servers, best.servers)
-		if l.count > e.Processors && e.Processors >= chosen.count { // it would take proof
-			open = e.gain(l, best) >= 2*e.MinGain
+	levels := e.withinProcessors()
+	if chosen.count > levels[len(levels)-1].count { // proven
+		levels = e.levels
+	}
+	// Is a smaller count surely worse?
+	i := slices.Index(levels, chosen)
+	for _, l := range levels[:i] {
+		if by, margin := e.better(l, levels); margin < clear {
+			return fewerServers(l, by), true
 		}
-		if !open || l.count == rival.count {
-			continue
+	}
+	// May a larger one be better?
+	var rival level
+	most := math.Log1p(worth * e.MinGain)
+	for _, l := range levels[i+1:] {
+		may := l.mean - chosen.mean + measure.StudentQuantile(1-overlooked, e.freedom)*e.deviation(l.servers, chosen.servers)
+		if may >= most {
+			rival, most = l, may
 		}
-		if again = rival; l.servers < rival.servers || l.servers == rival.servers && l.count < rival.count {
-			again = l
+	}
+	if rival.count > 0 {
+		return fewerServers(chosen, rival), true
+	}
+	for _, l := range e.levels { // beyond the processors it would take proof
+		if l.count > levels[len(levels)-1].count && e.gain(l, best) >= 2*e.MinGain {
+			return fewerServers(best, l), true
 		}
-		return again, true
 	}
 	return level{}, false
+}
+
+// fewerServers returns the count of two with fewer servers; of equals the smaller one.
+func fewerServers(a, b level) level {
+	if b.servers < a.servers || b.servers == a.servers && b.count < a.count {
+		return b
+	}
+	return a
 }
 
 // larger returns the count to try after the largest one. Even with perfect scaling, instances beyond 1/MinGain gain less.
@@ -272,5 +325,5 @@ func (e *evidence) larger(count int) int {
 // if throughput grew with the count.
 func (e *evidence) canTell(count int, chosen level, servers int) bool {
 	loss := math.Log(float64(chosen.count) / float64(count))
-	return math.Expm1(loss) >= e.MinGain && loss > likely*e.noticeable(mistake, 1, servers)
+	return math.Expm1(loss) >= e.MinGain && loss > likely*e.noticeable(1, servers)
 }

@@ -48,8 +48,8 @@ type Times struct {
 // DefaultConfig returns the default configuration.
 func DefaultConfig() Config {
 	return Config{
-		Counts: []int{1, 2, 4}, Batches: []int{1}, Headroom: DefaultHeadroom, MinGain: 0.05, Repeats: 4, Floor: 1 << 20,
-		Verify: true, MaxRuns: 24,
+		Counts: []int{1, 2, 4}, Batches: []int{1}, Headroom: DefaultHeadroom, MinGain: 0.05, Repeats: 18, Floor: 1 << 20,
+		Verify: true, MaxRuns: 32,
 		Times: Times{Sample: 100 * time.Millisecond, Settle: 10 * time.Second, Idle: 2 * time.Second},
 	}
 }

@@ -169,14 +169,21 @@ func TestNoNumberWithoutALaw(t *testing.T) {
 func TestNoServersForNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for busy, processors := range map[float64]int{1.9: 2, 0.1: 0} {
+		for _, c := range []struct {
+			busy       float64
+			processors int
+			started    []int
+		}{
+			{1.9, 2, []int{0, 1, 2, 4, 1, 2}},
+			{0.1, 0, []int{0, 1, 2, 4, 1, 4, 2}},
+		} {
 			m := model()
-			m.each, m.useful, m.busy = 1<<20, 1, busy
+			m.each, m.useful, m.busy = 1<<20, 1, c.busy
 			r := analyze(t, m, func(c *footprint.Config) { c.Processors = 2 })
-			require.Equal(t, []int{0, 1, 2, 4, 1}, m.started)
+			require.Equal(t, c.started, m.started)
 			require.Equal(t, 1, r.Answer.Instances)
 			require.Equal(t, footprint.ThroughputLimited, r.Answer.Status)
-			require.Equal(t, processors, r.Answer.Processors, "a server that waits keeps none busy")
+			require.Equal(t, c.processors, r.Answer.Processors, "a server that waits keeps none busy")
 		}
 	})
 }

@@ -22,7 +22,7 @@ func analysis() *memory.Result {
 	const mib = 1 << 20
 	r := &memory.Result{
 		Model: "<resnet50>", Batch: 8, Places: map[footprint.Place]memory.PlaceName{footprint.Host: {Name: "host memory"}},
-		Reason: "more instances are not better beyond noise: 4 gave 1.2 % less (95 % interval -6.0 to +3.9 %)", Warnings: []string{"something was changed"},
+		Reason: "more instances are not better beyond noise: 4 instances gave 1.2 % less (99 % interval -6.0 to +3.9 %)", Warnings: []string{"something was changed"},
 	}
 	for _, load := range []memory.Load{{Batch: 1, Concurrency: 1}, {Batch: 8, Concurrency: 4}} {
 		for i, count := range []int{1, 2, 4} {
