@@ -133,11 +133,21 @@ type (
 		// Gain is by which share each instance from k_perf to the next larger measured count changed the throughput.
 		Gain *float64 `json:"gain_of_one_more,omitempty"`
 		// Noise is the relative standard deviation of the throughput between servers with the same count.
-		Noise   float64         `json:"throughput_noise,omitempty"`
-		Repeats int             `json:"repeats,omitempty"`
-		Fewer   *documentChange `json:"fewer,omitempty"`
-		More    *documentChange `json:"more,omitempty"`
-		Doubts  []string        `json:"doubts,omitempty"`
+		Noise   float64 `json:"throughput_noise,omitempty"`
+		Repeats int     `json:"repeats,omitempty"`
+		// Compared are the throughputs by which the counts were compared.
+		Compared []documentCompared `json:"compared,omitempty"`
+		Fewer    *documentChange    `json:"fewer,omitempty"`
+		More     *documentChange    `json:"more,omitempty"`
+		Doubts   []string           `json:"doubts,omitempty"`
+	}
+	// documentCompared is the throughput of a count under the load that compares: the geometric mean of its servers.
+	documentCompared struct {
+		Instances   int     `json:"k"`
+		Servers     int     `json:"servers"`
+		Batch       int     `json:"batch"`
+		Concurrency int     `json:"concurrency"`
+		Throughput  float64 `json:"throughput"`
 	}
 	// documentChange is how the throughput changes from k_perf to the next measured count, relative, with the
 	// interval that decides, of footprint.Confidence percent.
@@ -169,7 +179,7 @@ func newDocument(r *Result) Document {
 	f := r.Footprint
 	m := DocumentModel{
 		Name: r.Model, Shapes: r.Shapes, Batch: r.Batch, Baseline: f.Base, Anchors: []DocumentAnchor{}, Points: []documentPoint{},
-		Fit: map[footprint.Place]DocumentFit{}, Answer: answerOf(f.Answer), Reason: r.Reason, Sources: map[footprint.Place]string{},
+		Fit: map[footprint.Place]DocumentFit{}, Answer: answerOf(r), Reason: r.Reason, Sources: map[footprint.Place]string{},
 	}
 	for _, a := range f.Anchors {
 		m.Anchors = append(m.Anchors, anchorOf(a))
@@ -218,7 +228,8 @@ func anchorOf(a footprint.Anchor) DocumentAnchor {
 	return out
 }
 
-func answerOf(a footprint.Answer) documentAnswer {
+func answerOf(r *Result) documentAnswer {
+	a := r.Footprint.Answer
 	out := documentAnswer{Instances: a.Instances, Status: string(a.Status), Run: a.Run, Doubts: a.Doubts}
 	if a.MemoryLimits {
 		out.Memory, out.MemoryStatus = &a.Memory, string(a.MemoryStatus)
@@ -228,6 +239,10 @@ func answerOf(a footprint.Answer) documentAnswer {
 	}
 	if c := a.Choice; c.Instances > 0 {
 		out.Noise, out.Repeats = c.Noise, c.Repeats
+		for _, count := range c.Counts {
+			at := r.ComparedAt[count.Instances]
+			out.Compared = append(out.Compared, documentCompared{count.Instances, count.Servers, at.Batch, at.Concurrency, count.Throughput})
+		}
 		out.Fewer, out.More = changeOf(c.Fewer), changeOf(c.More)
 		if m := out.More; m != nil {
 			gain := m.Change / float64(m.Instances-c.Instances)

@@ -69,6 +69,7 @@ func full() *memory.Result {
 			measuredPoint(2, 1, 1, 20, 60*time.Millisecond, 450),
 			measuredPoint(2, 8, 4, 33, 800*time.Millisecond, 460),
 		},
+		ComparedAt: map[int]memory.Load{1: {Batch: 8, Concurrency: 8}, 2: {Batch: 8, Concurrency: 8}, 3: {Batch: 8, Concurrency: 16}},
 		Footprint: footprint.Result{
 			Base:    hostReading(40),
 			Anchors: []footprint.Anchor{anchorAt(1, 340), anchorAt(2, 461), anchorAt(3, 580), anchorAt(1, 339), {Instances: 4, Failure: &footprint.Failure{Class: trial.OutOfHostMemory, Err: errors.New("ended under load: signal: killed")}}},
@@ -76,7 +77,9 @@ func full() *memory.Result {
 			Answer: footprint.Answer{
 				Instances: 1, Status: footprint.ThroughputLimited, Run: true, Memory: 30, MemoryLimits: true, MemoryStatus: footprint.Predicted,
 				Useful: 1, UsefulKnown: true, Choice: footprint.Choice{
-					Instances: 1, Best: 1, Noise: 0.03, Repeats: 2, Error: 0.042, More: footprint.Change{Instances: 2, Value: -0.051, Low: -0.09, High: -0.012},
+					Instances: 1, Best: 1, Noise: 0.03, Repeats: 2, Error: 0.042,
+					Counts: []footprint.CountThroughput{{Instances: 1, Servers: 3, Throughput: 32.5}, {Instances: 2, Servers: 1, Throughput: 30.84}, {Instances: 3, Servers: 1}},
+					More:   footprint.Change{Instances: 2, Value: -0.051, Low: -0.09, High: -0.012},
 				},
 			},
 		},
@@ -174,7 +177,10 @@ func TestWidths(t *testing.T) {
 	undecided.Recommended, undecided.Undecided = nil, true
 	undecided.Reason = "servers with the same count differ by about 27 % in throughput (4 repeats), so 1 and 2 instances cannot be told apart"
 	undecided.Footprint.Answer.Status = footprint.Uncertain
-	undecided.Footprint.Answer.Choice = footprint.Choice{Instances: 1, Best: 2, Contested: 2, Noise: 0.27, Repeats: 4, More: footprint.Change{Instances: 2, Value: 0.2, Low: -0.3, High: 1}}
+	undecided.Footprint.Answer.Choice = footprint.Choice{
+		Instances: 1, Best: 2, Contested: 2, Noise: 0.27, Repeats: 4, More: footprint.Change{Instances: 2, Value: 0.2, Low: -0.3, High: 1},
+		Counts: []footprint.CountThroughput{{Instances: 1, Servers: 3, Throughput: 1000}, {Instances: 2, Servers: 3, Throughput: 1200}},
+	}
 	for name, r := range map[string]*memory.Result{"full": full(), "quick": quick, "gpu": onDevice(), "undecided": undecided} {
 		sharedtest.GoldenWidths(t, name, func(w io.Writer) error { return memory.WriteText(w, r) })
 	}

@@ -80,7 +80,7 @@ func cheaper(a, b Point) bool {
 }
 
 func (r *run) meets(p Point, instances int) bool {
-	return p.Err == nil && p.Instances == instances && r.inBudget(p.P99)
+	return p.Instances == instances && r.meetsBudget(p)
 }
 
 func (r *run) measuredAny() bool {

@@ -15,6 +15,8 @@ type Result struct {
 	Shapes  []string
 	// Points are the measured settings.
 	Points []Point
+	// ComparedAt is the load under which the throughputs of instance counts were compared, by count.
+	ComparedAt map[int]Load
 	// Footprint is the memory of the model, and how many instances to serve.
 	Footprint footprint.Result
 	// Places names where memory was read, and how.

@@ -130,6 +130,22 @@ func TestLatencyBudget(t *testing.T) {
 		require.Equal(t, 1, r.Recommended.Point.Concurrency)
 		require.Equal(t, footprint.Capped, r.Footprint.Answer.Status)
 
+		// The load that compares takes longer, so the settings compare: in every server.
+		require.Equal(t, memory.Load{Batch: 1, Concurrency: 1}, r.ComparedAt[1])
+		c.Space.Instances, c.Footprint.MaxInstances = []int{1, 2}, 2
+		r, err = memory.Run(t.Context(), c, w.deps())
+		require.NoError(t, err)
+		settings := map[[3]int]bool{}
+		for _, p := range r.Points {
+			settings[[3]int{p.Instances, p.Batch, p.Concurrency}] = true
+		}
+		require.Len(t, r.Points, len(settings), "each setting is one point")
+		for _, a := range r.Footprint.Anchors {
+			require.True(t, a.IsCurve() || a.Work.Throughput > 0, "%+v", a)
+		}
+		require.Positive(t, r.Footprint.Answer.Choice.Repeats)
+		c.Space.Instances, c.Footprint.MaxInstances = []int{1}, 1
+
 		c.LatencyBudget = time.Millisecond
 		r, err = memory.Run(t.Context(), c, w.deps())
 		require.NoError(t, err)

@@ -139,32 +139,36 @@ func (v *tested) stress(ctx context.Context, batch int) error {
 }
 
 // Work measures the throughput of all instances at the user's largest batch under a load that compares and, once for each
-// count, the user's settings. If the latency budget excludes the first, the best of the others
-// counts. It is an error if all of them fail.
-func (v *tested) Work(ctx context.Context) (best footprint.Work, err error) {
+// count, the user's settings. If the load that compares fails or exceeds the latency budget, the best of the settings
+// counts instead. It is an error if all of them fail.
+func (v *tested) Work(ctx context.Context) (found footprint.Work, err error) {
 	if v.run.MemoryOnly {
 		return footprint.Work{}, nil
 	}
 	err = v.during(ctx, func(ctx context.Context) error {
 		batches := v.run.Space.BatchSizes()
-		full := Load{Batch: batches[len(batches)-1], Concurrency: v.inFlight()}
+		compared := Point{Load: Load{Batch: batches[len(batches)-1], Concurrency: v.inFlight()}}
 		processors := v.busy()
-		m, failed := v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, full)
-		busy := processors()
-		if v.isAsked() {
-			if best, err = v.sweep(ctx); err != nil {
+		compared.Measurement, compared.Err = v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, compared.Load)
+		found.Busy = processors()
+		compares, asked := v.run.meetsBudget(compared), v.isAsked()
+		if asked || !compares && v.run.LatencyBudget > 0 {
+			best, err := v.sweep(ctx, asked)
+			if err != nil {
 				return err
 			}
-		} else if failed != nil {
-			return failed
+			if !compares { // else it counts also if a setting was quicker: all servers have it
+				compared = best
+			}
 		}
-		if failed == nil && v.run.inBudget(m.P99) {
-			best = work(m) // also if a setting was quicker: all servers have this load, so it compares
+		if compared.Err != nil {
+			return compared.Err
 		}
-		best.Busy = busy
+		v.run.result.ComparedAt[v.instances] = compared.Load
+		found.Throughput, found.Low, found.High, found.P99 = compared.Throughput, compared.Low, compared.High, compared.P99
 		return nil
 	})
-	return best, err
+	return found, err
 }
 
 // busy begins to measure how many processors the server keeps busy, and returns the function that ends it. The
@@ -197,8 +201,8 @@ func (v *tested) isAsked() bool {
 		!slices.ContainsFunc(v.run.result.Points, func(p Point) bool { return p.Instances == v.instances })
 }
 
-// sweep measures the user's settings and returns the best within the latency budget.
-func (v *tested) sweep(ctx context.Context) (best footprint.Work, err error) {
+// sweep measures the user's settings and returns the best within the latency budget. keep makes them points of the result.
+func (v *tested) sweep(ctx context.Context, keep bool) (best Point, err error) {
 	worked := false
 	for _, load := range v.run.Space.Loads() {
 		p := Point{Instances: v.instances, Load: load}
@@ -209,14 +213,16 @@ func (v *tested) sweep(ctx context.Context) (best footprint.Work, err error) {
 		if p.Err == nil {
 			worked = true
 			p.Memory, _ = v.Memory()
-			if p.Throughput > best.Throughput && v.run.inBudget(p.P99) {
-				best = work(p.Measurement)
+			if p.Throughput > best.Throughput && v.run.meetsBudget(p) {
+				best = p
 			}
 		} else {
 			err = p.Err
 		}
-		v.run.result.Points = append(v.run.result.Points, p)
-		v.run.Observe(Measured{p})
+		if keep {
+			v.run.result.Points = append(v.run.result.Points, p)
+			v.run.Observe(Measured{p})
+		}
 	}
 	if worked {
 		return best, nil
@@ -224,11 +230,10 @@ func (v *tested) sweep(ctx context.Context) (best footprint.Work, err error) {
 	return best, fmt.Errorf("every load failed: %w", err)
 }
 
-func work(m Measurement) footprint.Work {
-	return footprint.Work{Throughput: m.Throughput, Low: m.Low, High: m.High, P99: m.P99}
+// meetsBudget reports whether a point was measured and is within the latency budget.
+func (r *run) meetsBudget(p Point) bool {
+	return p.Err == nil && (r.LatencyBudget == 0 || p.P99 <= r.LatencyBudget)
 }
-
-func (r *run) inBudget(p99 time.Duration) bool { return r.LatencyBudget == 0 || p99 <= r.LatencyBudget }
 
 // Close stops the server.
 func (v *tested) Close() error {

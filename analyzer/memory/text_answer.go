@@ -20,6 +20,7 @@ func answerLines(r *Result) []string {
 		p.line("no verdict: keep your %s", modelconfig.FileName)
 		p.line("why: %s", r.Reason)
 		p.line("measured: %s", moreOrFewer(a.Choice))
+		p.compared()
 		p.line("next: %s", undecidedNext(r))
 		return p.lines
 	}
@@ -52,10 +53,37 @@ func answerLines(r *Result) []string {
 		}
 	}
 	p.line("why: %s", r.Reason)
+	p.compared()
 	p.line("how sure: %s", sureText(r))
 	p.doubts(a)
 	p.line("next: %s", nextText(r))
 	return p.lines
+}
+
+// compared prints the throughputs by which counts were compared: they are not those of the table.
+func (p *printer) compared() {
+	counts := p.r.Footprint.Answer.Choice.Counts
+	if len(counts) < 2 {
+		return
+	}
+	text := ""
+	for i, c := range counts {
+		at := p.r.ComparedAt[c.Instances]
+		switch load := fmt.Sprintf("at batch %d and %s in flight: ", at.Batch, ui.Plural(at.Concurrency, "request")); {
+		case i == 0:
+			text = load
+		case at != p.r.ComparedAt[counts[i-1].Instances]:
+			text += "; " + load
+		default:
+			text += ", "
+		}
+		throughput := decimal(c.Throughput, 1)
+		if c.Throughput == 0 {
+			throughput = "nothing within the limits"
+		}
+		text += fmt.Sprintf("%s %s (%s)", ui.Plural(c.Instances, "instance"), throughput, ui.Plural(c.Servers, "server"))
+	}
+	p.line("compared: inferences/s %s. The table has your settings, each measured once", text)
 }
 
 func (p *printer) doubts(a footprint.Answer) {
