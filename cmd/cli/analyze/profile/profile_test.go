@@ -28,7 +28,7 @@ func command(t *testing.T, build func(process.Process, profileFunc) *cobra.Comma
 		return nil
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would mean those of the test
 	err := cmd.ExecuteContext(t.Context())
 	return got, errs.String(), err
 }

@@ -18,7 +18,7 @@ var recorded = filepath.Join("..", "..", "..", "..", "analyzer", "report", "test
 func runReport(args ...string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	cmd := profile.NewReport(process.Process{Stdout: &out, Stderr: &log, Version: "1.2"})
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would mean those of the test
 	cmd.SetOut(&out)
 	cmd.SetErr(&log)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true

@@ -22,7 +22,7 @@ func reportCommand(t *testing.T, args ...string) (*settings.Report, error) {
 		return nil
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would mean those of the test
 	err := cmd.ExecuteContext(t.Context())
 	return got, err
 }
