@@ -53,6 +53,13 @@ func (c *Console) ownNote(text string) {
 	}
 }
 
+// ownLine writes a line of the report that perf_analyzer does not have; it fits the terminal.
+func (c *Console) ownLine(text string) {
+	if c.err == nil {
+		c.err = ui.WriteLine(c.out, text)
+	}
+}
+
 // Observe writes an event.
 func (c *Console) Observe(e perf.Event) {
 	switch e := e.(type) {
@@ -154,9 +161,9 @@ func (c *Console) level(l *perf.Level) {
 		c.quality(l)
 	}
 	if !l.Stable && !l.Incomplete && len(c.settings.StopWhen) > 0 {
-		c.printf("[WARNING] This level is not stable: its confidence intervals are wider than wanted.\n")
+		c.ownLine("[WARNING] This level is not stable: its confidence intervals are wider than wanted.")
 	} else if !l.Stable && !l.Incomplete {
-		c.printf("[WARNING] This level is not stable: its windows differ by more than %.6g %%.\n", 100*c.settings.Stability)
+		c.ownLine(fmt.Sprintf("[WARNING] This level is not stable: its windows differ by more than %.6g %%.", 100*c.settings.Stability))
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 // usualWidth is the number of columns of a line where no terminal says it.
 const usualWidth = 80
 
-// lineWidth returns the number of columns of the terminal behind w, and usualWidth without one.
-func lineWidth(w io.Writer) int {
+// LineWidth returns the number of columns of the terminal behind w, and usualWidth without one.
+func LineWidth(w io.Writer) int {
 	if width, _ := TerminalSize(w); width > 0 {
 		return width
 	}
@@ -27,13 +27,13 @@ func lineWidth(w io.Writer) int {
 // those after the first begin two columns further than the text does. A word that is longer than a line, such as a
 // path, stays whole: a terminal breaks it too, but then it is copied and found as one.
 func WriteLine(w io.Writer, text string) error {
-	_, err := fmt.Fprintln(w, strings.Join(wrap(text, lineWidth(w), "  "), "\n"))
+	_, err := fmt.Fprintln(w, strings.Join(wrap(text, LineWidth(w), "  "), "\n"))
 	return err
 }
 
 // WriteParagraph writes a blank line and a text, all of whose lines begin alike. Otherwise it is as WriteLine.
 func WriteParagraph(w io.Writer, text string) error {
-	_, err := fmt.Fprintln(w, "\n"+strings.Join(wrap(text, lineWidth(w), ""), "\n"))
+	_, err := fmt.Fprintln(w, "\n"+strings.Join(wrap(text, LineWidth(w), ""), "\n"))
 	return err
 }
 

@@ -33,7 +33,7 @@ type Column struct {
 // columns are dropped first, then cells are wrapped between words; if not even the words fit, each row is a block of
 // lines.
 func Table(w io.Writer, columns []Column, rows [][]string) error {
-	width := lineWidth(w)
+	width := LineWidth(w)
 	columns, rows = narrow(width, columns, rows)
 	columns, rows, fits := wrapCells(width, columns, rows)
 	if !fits {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/viper"
 
 	"triton/cmd/cli/process"
+	"triton/pkg/ui"
 )
 
 // Assignment is one value of a flag.
@@ -119,7 +120,7 @@ func (s *Set) Fill(file string) error {
 func (s *Set) FillCommand(file string) error {
 	err := s.Fill(file)
 	for _, text := range s.Ignored {
-		fmt.Fprintln(s.process.Stderr, text)
+		_ = ui.WriteLine(s.process.Stderr, text) // nothing can be said about a stream that takes no text
 	}
 	if err != nil {
 		return &process.ExitError{Code: process.Usage, Err: err}

@@ -39,7 +39,7 @@ type options struct {
 	noTUI            bool
 	help             bool
 	version          bool
-	warnings         []string
+	warnings         []warning
 	failOn           []string // conditions of --fail-on
 
 	concurrency, rate perf.Range // of the load mode that config.Mode names

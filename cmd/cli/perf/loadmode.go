@@ -92,7 +92,7 @@ func (o *options) setRange(r *perf.Range, option, text string, read func(string)
 	if !strings.Contains(text, ",") {
 		return readRange(r, option, text, read)
 	}
-	o.warn("WARNING: " + option + " " + text + " is read as a list of levels. perf_analyzer reads only its first number.")
+	o.warnOwn("WARNING: " + option + " " + text + " is read as a list of levels. perf_analyzer reads only its first number.")
 	var list []float64
 	for _, item := range strings.Split(text, ",") {
 		one := perf.Range{Step: 1}
@@ -217,5 +217,3 @@ func (o *options) setSequenceIDs(text string) error {
 	q.FirstID = uint64(ids[0])
 	return nil
 }
-
-func (o *options) warn(text string) { o.warnings = append(o.warnings, text) }

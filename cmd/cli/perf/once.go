@@ -74,11 +74,11 @@ func (o *options) checkOnce() error {
 		return errors.New("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
 	}
 	if c.WarmupCount > 0 {
-		o.warn("WARNING: --warmup-request-count has no effect with --periodic-concurrency-range and --session-concurrency.")
+		o.warnOwn("WARNING: --warmup-request-count has no effect with --periodic-concurrency-range and --session-concurrency.")
 		c.WarmupCount = 0
 	}
 	if c.RequestCount > 0 {
-		o.warn("WARNING: --request-count has no effect with --periodic-concurrency-range and --session-concurrency.")
+		o.warnOwn("WARNING: --request-count has no effect with --periodic-concurrency-range and --session-concurrency.")
 		c.RequestCount = 0
 	}
 	return nil

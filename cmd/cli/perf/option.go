@@ -72,9 +72,9 @@ func (o *options) parseTime(low time.Duration, want, name, letter, text string) 
 		return 0, tooSmall(name, letter, want)
 	}
 	if n, err := integer(typedName(name), text); err != nil {
-		o.warn(fmt.Sprintf("WARNING: %s %s is read as %s. perf_analyzer does not read it.", typedName(name), text, d))
+		o.warnOwn(fmt.Sprintf("WARNING: %s %s is read as %s. perf_analyzer does not read it.", typedName(name), text, d))
 	} else if time.Duration(n)*time.Millisecond != d {
-		o.warn(fmt.Sprintf("WARNING: %s %s is read as %s. perf_analyzer reads %d msec.", typedName(name), text, d, n))
+		o.warnOwn(fmt.Sprintf("WARNING: %s %s is read as %s. perf_analyzer reads %d msec.", typedName(name), text, d, n))
 	}
 	return d, nil
 }

@@ -21,9 +21,11 @@ func parse(p process.Process, args []string) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.warnings = set.Ignored
+	for _, text := range set.Ignored {
+		o.warnOwn(text)
+	}
 	if len(words) > 0 {
-		o.warn(fmt.Sprintf("WARNING: %q belongs to no option and has no effect.", words))
+		o.warnOwn(fmt.Sprintf("WARNING: %q belongs to no option and has no effect.", words))
 	}
 	// Settings come first, so that the command line wins where two options set one field.
 	for _, a := range append(given, typed...) {

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"triton/perf"
 	"triton/perf/data"
 	"triton/pkg/client"
+	"triton/pkg/sharedtest"
 )
 
 // TestFlagsReachOptions follows options of perf_analyzer, and settings from the
@@ -104,8 +106,29 @@ func TestUnitWarnings(t *testing.T) {
 	} {
 		o, err := parse(process.Process{}, strings.Fields("-m x "+line))
 		require.NoError(t, err, line)
-		require.Equal(t, want, o.warnings, line)
+		var got []string
+		for _, one := range o.warnings {
+			require.True(t, one.own, "perf_analyzer has no such warning")
+			got = append(got, one.text)
+		}
+		require.Equal(t, want, got, line)
 	}
+}
+
+// TestWarningsFit: own warnings fit the terminal, those of perf_analyzer are one line.
+func TestWarningsFit(t *testing.T) {
+	t.Parallel()
+	o, err := parse(process.Process{}, strings.Fields("-m x --request-rate-range 5,9 -p 500ms -i grpc --input-tensor-format json stray"))
+	require.NoError(t, err)
+	require.NotEmpty(t, o.warnings)
+	sharedtest.GoldenWidths(t, "warnings", func(w io.Writer) error {
+		writeWarnings(w, o.warnings)
+		return nil
+	})
+	theirs := "Warning: --max-threads is deprecated and will be removed in an upcoming version. Use something else instead."
+	var b strings.Builder
+	writeWarnings(&b, []warning{{theirs, false}})
+	require.Equal(t, theirs+"\n", b.String())
 }
 
 // TestEveryOptionIsASetting: all options have a long name, which the environment and the

@@ -64,9 +64,7 @@ func run(ctx context.Context, p process.Process, args []string) error {
 
 // runModel measures a model and writes its reports.
 func runModel(ctx context.Context, p process.Process, o *options) error {
-	for _, text := range o.warnings {
-		fmt.Fprintln(p.Stderr, text)
-	}
+	writeWarnings(p.Stderr, o.warnings)
 	rep, err := measure(ctx, p, o)
 	if errors.Is(err, errQuit) {
 		return nil

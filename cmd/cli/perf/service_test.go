@@ -160,8 +160,8 @@ func TestSessionConcurrency(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.json")
 	code, out, errs := run(t, nil, openAI(chatServer(t), input, "--session-concurrency", "2", "--profile-export-file", file, "--llm", "--warmup-request-count", "3", "--request-count", "2")...)
 	require.Zero(t, code, errs)
-	require.Equal(t, "WARNING: --warmup-request-count has no effect with --periodic-concurrency-range and --session-concurrency.\n"+
-		"WARNING: --request-count has no effect with --periodic-concurrency-range and --session-concurrency.\n", errs)
+	require.Equal(t, "WARNING: --warmup-request-count has no effect with --periodic-concurrency-range\n  and --session-concurrency.\n"+
+		"WARNING: --request-count has no effect with --periodic-concurrency-range and\n  --session-concurrency.\n", errs)
 	require.Contains(t, out, "    Request count: 3\n")
 	require.Contains(t, out, "\nLLM metrics, session concurrency 2\n")
 	require.Contains(t, out, "Tokens are counted by: usage (output), usage (input).\n")

@@ -52,9 +52,9 @@ func (o *options) checkTensors() {
 	}
 	switch {
 	case o.client.Protocol == client.GRPC:
-		o.warn("WARNING: --input-tensor-format and --output-tensor-format have no effect with gRPC, whose tensors are binary.")
+		o.warnOwn("WARNING: --input-tensor-format and --output-tensor-format have no effect with gRPC, whose tensors are binary.")
 		o.jsonInputs, o.jsonOutputs = false, false
 	case o.config.Memory != perf.InMessages:
-		o.warn("WARNING: --input-tensor-format and --output-tensor-format have no effect on tensors in shared memory.")
+		o.warnOwn("WARNING: --input-tensor-format and --output-tensor-format have no effect on tensors in shared memory.")
 	}
 }

@@ -81,13 +81,13 @@ func (o *options) connectSecurely() (err error) {
 		if s.useGRPC || strings.HasPrefix(o.client.Address, "grpcs://") {
 			o.client.TLS, err = s.grpc.Config()
 		} else if s.grpcGiven {
-			o.warn("WARNING: the --ssl-grpc options have no effect without --ssl-grpc-use-ssl.")
+			o.warnOwn("WARNING: the --ssl-grpc options have no effect without --ssl-grpc-use-ssl.")
 		}
 		return err
 	}
 	if !strings.HasPrefix(o.client.Address, "https://") {
 		if s.httpGiven {
-			o.warn("WARNING: the --ssl-https options have no effect: the address does not begin with https://.")
+			o.warnOwn("WARNING: the --ssl-https options have no effect: the address does not begin with https://.")
 		}
 		return nil
 	}

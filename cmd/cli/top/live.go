@@ -62,7 +62,7 @@ func (v *view) Draw(width, height int) string {
 		parts = append(parts, ui.Part{Text: v.colors.Warn(printable(n)), Spare: 3})
 	}
 	all := append([]Row{v.table.All}, v.table.Rows...)
-	shown, widths := layout(width, all)
+	shown, widths := layout(width, all, minName)
 	top := append(parts, ui.Part{Text: ui.Faint(header(shown, widths, v.sort, v.reverse))})
 	if v.now != nil {
 		top = append(top, ui.Part{Text: ui.Strong(line(shown, widths, func(c *column) string { return c.text(&all[0]) }))})

@@ -162,6 +162,17 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got)
 }
 
+// TestOnceFits: the table of --once fits the terminal, and 80 columns without one.
+func TestOnceFits(t *testing.T) {
+	t.Parallel()
+	first, second := page(t, 2), page(t, 4)
+	second.at = first.at.Add(2 * time.Second)
+	second.notes = []string{"no answer from the metrics port gpu-17:8002, so there is no memory, and there are no queues and no devices"}
+	table := between(first, second, "")
+	order(table.Rows, "requests", false)
+	sharedtest.GoldenWidths(t, "once", func(w io.Writer) error { return table.writeText(w, "requests", false) })
+}
+
 // TestScroll: more models than rows.
 func TestScroll(t *testing.T) {
 	t.Parallel()
@@ -225,7 +236,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	p := process.Process{Stdout: &out, Stderr: &errs, Signals: func() (<-chan os.Signal, func()) { return nil, func() {} }}
 	cmd := NewCommand(p)
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would mean those of the test
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	code = p.ExitCode(cmd.ExecuteContext(t.Context()))
 	return out.String(), errs.String(), code

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -27,8 +28,9 @@ func printable(text string) string {
 	}, text)
 }
 
-// layout chooses the columns for a width and returns them with their widths.
-func layout(width int, rows []Row) ([]column, []int) {
+// layout chooses the columns for a width and returns them with their widths. Columns are left out before names of models
+// are cut to less than a number of columns.
+func layout(width int, rows []Row, name int) ([]column, []int) {
 	shown := columns
 	for {
 		widths := make([]int, len(shown))
@@ -40,7 +42,7 @@ func layout(width int, rows []Row) ([]column, []int) {
 			}
 			if i == 0 {
 				longest = widths[i]
-				widths[i] = min(longest, minName)
+				widths[i] = min(longest, name)
 			}
 			total += widths[i] + 1
 		}
@@ -111,26 +113,25 @@ func machineRow(width int, m *Machine) string {
 	return ui.Row(width, parts...)
 }
 
-// writeText writes a table for people and scripts, in all columns.
+// writeText writes a table for people and scripts that fits the terminal, or 80 columns without one. Names are cut only
+// where nothing else can be left out.
 func (t *Table) writeText(w io.Writer, by string, reverse bool) error {
+	width := ui.LineWidth(w)
 	rows := append([]Row{t.All}, t.Rows...)
-	shown, widths := columns, make([]int, len(columns))
-	for i, c := range shown {
-		widths[i] = len(c.title) + 1
-		for k := range rows {
-			widths[i] = max(widths[i], ansi.StringWidth(printable(c.text(&rows[k]))))
-		}
-	}
-	text := ""
-	for _, s := range []string{printable(t.Server), machineRow(1000, &t.Machine)} {
+	shown, widths := layout(width, rows, math.MaxInt)
+	var lines []string
+	for _, s := range []string{printable(t.Server), machineRow(width, &t.Machine)} {
 		if s != "" {
-			text += s + "\n"
+			lines = append(lines, s)
 		}
 	}
 	for _, n := range t.Notes {
-		text += "note: " + printable(n) + "\n"
+		lines = append(lines, "note: "+printable(n))
 	}
-	text += header(shown, widths, by, reverse) + "\n"
+	if err := ui.WriteLines(w, lines); err != nil {
+		return err
+	}
+	text := header(shown, widths, by, reverse) + "\n"
 	for k := range rows {
 		text += line(shown, widths, func(c *column) string { return c.text(&rows[k]) }) + "\n"
 	}
