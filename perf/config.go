@@ -217,6 +217,8 @@ type Deps struct {
 	Alarm func(stop <-chan struct{}) load.Alarm
 	// Usage reads how busy this process and the machine are; nil: Summary.Process is not set.
 	Usage func() measure.Usage
+	// RoundTrips measures the pace of the machine, as measure.RoundTrips does; nil: it is not measured.
+	RoundTrips func(during time.Duration, stop <-chan struct{}) float64
 	// Shared says that other runs load the machine at the same time: what other programs use is not known then.
 	Shared bool
 	// OneThread is called with true before a load that one thread can send, and with false when it is

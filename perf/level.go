@@ -18,7 +18,7 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 	l := &Level{Number: 1 + len(r.report.Levels) + len(r.report.Failed), Batch: batch, Load: at, Repeat: r.repeat}
 	r.progress.start(gen, l, r.settings)
 	r.setLight(at.light(r.size))
-	others, err := r.watchOthers(ctx, gen)
+	others, pace, err := r.watchMachine(ctx, gen)
 	if err == nil {
 		err = r.warmUp(ctx, gen, l)
 	}
@@ -36,7 +36,7 @@ func (r *run) level(ctx context.Context, gen load.Generator, batch int, at Load)
 		return l, err
 	}
 	if l.Process != nil {
-		l.Process.Others = others
+		l.Process.Others, l.Process.Pace = others, pace
 	}
 	r.gradeLevel(l)
 	limit := r.settings.LatencyLimit

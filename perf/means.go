@@ -204,6 +204,7 @@ func meanProcess(repeats []*Level) *Process {
 		p.Cores = q.Cores
 		p.Machine += q.Machine / float64(n)
 		p.Others += q.Others / float64(n)
+		p.Pace += q.Pace / float64(n)
 		p.Delay += q.Delay / time.Duration(n)
 		p.DelayP99 += q.DelayP99 / time.Duration(n)
 		p.Probes += q.Probes

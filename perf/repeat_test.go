@@ -157,3 +157,39 @@ func TestOtherProgramsAreNoticed(t *testing.T) {
 		})
 	}
 }
+
+// TestPaceOfTheMachine: enough repeats measure it before each level, fewer and loads of our own do not.
+func TestPaceOfTheMachine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		repeats int
+		shared  bool
+		want    float64
+	}{
+		"enough repeats":           {5, false, 80_000},
+		"one":                      {1, false, 0},
+		"beside a load of our own": {5, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				config := perf.DefaultConfig("simple")
+				config.Repeats = c.repeats
+				rep, err := perf.Run(t.Context(), config, perf.Deps{
+					Dial: newFake(time.Millisecond).dial, Shared: c.shared,
+					Usage: func() measurement.Usage { return measurement.Usage{Cores: 2, Total: time.Since(began)} },
+					RoundTrips: func(during time.Duration, _ <-chan struct{}) float64 {
+						require.LessOrEqual(t, during, time.Second)
+						time.Sleep(during)
+						return 80_000
+					},
+				})
+				require.NoError(t, err)
+				for _, l := range rep.Levels {
+					require.InDelta(t, c.want, l.Process.Pace, 1e-6)
+				}
+				require.InDelta(t, c.want, rep.Means().Levels[0].Process.Pace, 1e-6)
+			})
+		})
+	}
+}

@@ -56,16 +56,23 @@ func (r *run) becomeIdle(ctx context.Context, gen load.Generator) error {
 	return r.unlessInterrupted(ctx, gen.Drain)
 }
 
-// watchOthers returns Process.Others of the level that begins.
-func (r *run) watchOthers(ctx context.Context, gen load.Generator) (share float64, err error) {
+// watchMachine returns Process.Others and Process.Pace of the level that begins.
+func (r *run) watchMachine(ctx context.Context, gen load.Generator) (others, pace float64, err error) {
 	if r.watcher == nil || r.deps.Shared {
-		return -1, nil
+		return -1, 0, nil
 	}
 	if err := r.becomeIdle(ctx, gen); err != nil {
-		return -1, err
+		return -1, 0, err
 	}
-	return r.watcher.others(r.deps.Interrupt), ctx.Err()
+	others = r.watcher.others(r.deps.Interrupt)
+	if r.settings.repeatsDecide() && r.deps.RoundTrips != nil {
+		pace = r.deps.RoundTrips(paceTime, r.deps.Interrupt)
+	}
+	return others, pace, ctx.Err()
 }
+
+// paceTime is how long the pace of the machine is measured before a level.
+const paceTime = 100 * time.Millisecond
 
 // unlessInterrupted calls wait, which the interrupt ends with errInterrupted.
 func (r *run) unlessInterrupted(ctx context.Context, wait func(context.Context) error) error {

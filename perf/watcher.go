@@ -21,6 +21,8 @@ type Process struct {
 	// Others is the busy share of all processors just before the level, while no request was in flight:
 	// what other programs use. It is negative if it is not known.
 	Others float64
+	// Pace is how fast the machine itself was just before the level, in measure.RoundTrips; 0: not measured.
+	Pace float64
 	// Delay is the mean time from an event that the process waits for, such as a response, until
 	// a goroutine runs that handles it; DelayP99 is its 99th percentile. They are measured with
 	// Probes timers of the kernel.

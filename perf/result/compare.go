@@ -149,6 +149,13 @@ func Compare(a, b Side, o CompareOptions) (*Comparison, error) {
 	}
 	c.NotComparable, c.Notes = settingsDiffer(a, b, o.AllowDifferent)
 	groupsA, groupsB := groupLevels(a), groupLevels(b)
+	var pace paceDifference
+	if !c.Paired { // otherwise both sides had the same machine
+		pace = comparePaces(a, b)
+	}
+	if note := pace.note(); note != "" {
+		c.Notes = append(c.Notes, note)
+	}
 	var tests []*test
 	for _, ga := range groupsA {
 		gb := findGroup(groupsB, ga)
@@ -156,7 +163,7 @@ func Compare(a, b Side, o CompareOptions) (*Comparison, error) {
 			c.Notes = append(c.Notes, "only "+a.Name+" has "+levelText(mode, ga.batch, ga.load))
 			continue
 		}
-		tests = append(tests, testsOf(mode, ga, gb, c.Paired, o)...)
+		tests = append(tests, testsOf(mode, ga, gb, c.Paired, pace, o)...)
 	}
 	for _, gb := range groupsB {
 		if findGroup(groupsA, gb) == nil {
@@ -215,7 +222,8 @@ type test struct {
 	flaw       string  // why there is no verdict
 }
 
-func testsOf(m Mode, a, b *group, pairs bool, o CompareOptions) []*test {
+// testsOf tests the figures of a level. pace is the change of the pace of the machine.
+func testsOf(m Mode, a, b *group, pairs bool, pace paceDifference, o CompareOptions) []*test {
 	var all []*test
 	flaw := flawOf(a, b)
 	if flaw == "" && !pairs {
@@ -246,6 +254,10 @@ func testsOf(m Mode, a, b *group, pairs bool, o CompareOptions) []*test {
 			} else {
 				sa.files, sb.files = a.files, b.files
 				t.difference = compareSamples(sa, sb, o.RunSpread)
+				t.difference.machine, t.difference.machineErr = machineMatters*pace.change, machineMatters*pace.err
+				if figure != Throughput {
+					t.difference.machine *= -1 // a faster machine has shorter latencies
+				}
 			}
 			low, high := t.difference.interval(o.Significance)
 			t.Low, t.High, t.p = &low, &high, t.difference.probability()

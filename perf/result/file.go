@@ -215,6 +215,9 @@ type Client struct {
 	BusyPercent float64 `json:"machine_busy_percent,omitempty"`
 	// OthersPercent is how busy the machine was just before the level, without this client and its requests.
 	OthersPercent *float64 `json:"others_busy_percent,omitempty"`
+	// RoundTrips is how many messages a second went over the loopback and back just before the level: the pace of
+	// the machine itself.
+	RoundTrips float64 `json:"machine_round_trips_per_s,omitempty"`
 	// Times from an event until a goroutine runs that handles it.
 	DelayUs    float64 `json:"delay_us,omitempty"`
 	DelayP99Us float64 `json:"delay_p99_us,omitempty"`

@@ -14,14 +14,18 @@ type disturbance struct {
 	name         string
 	drift, burst bool
 	moods        bool
+	pace         float64 // how much that of the machine varies from one side to the next; it is measured
 }
 
-var disturbances = []disturbance{{name: "quiet"}, {name: "drift", drift: true}, {name: "bursts", burst: true}, {name: "moods", moods: true}}
+var disturbances = []disturbance{
+	{name: "quiet"}, {name: "drift", drift: true}, {name: "bursts", burst: true}, {name: "moods", moods: true}, {name: "pace", pace: 0.06},
+}
 
 // simulateSides returns two sides of n repeats, measured one after the other, or in turn if paired. Servers differ
 // by a factor of throughput. Runs vary by the coefficient of variation between runs, and both levels of
 // a repeat partly together. Drift is a random walk that goes as far in the 2n repeats as half of cv;
 // a burst of other load takes 30 % of a tenth of the repeats; a mood is what a third of cv varies from one side to the next.
+// The pace of the machine changes the throughput by 1.2 times as much.
 func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, live bool) (a, b Side) {
 	walk := 0.0
 	moment := func() float64 {
@@ -43,7 +47,7 @@ func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, liv
 		}
 		sides[s] = Side{Name: string(rune('A' + s)), Runs: []Run{{Name: "f", File: f}}}
 	}
-	add := func(s, repeat int, state float64) {
+	add := func(s, repeat int, state, pace float64) {
 		for _, load := range []float64{1, 8} {
 			speed := state + cv*math.Sqrt(0.5)*rng.NormFloat64() + 0.01*rng.NormFloat64()
 			if s == 1 {
@@ -56,6 +60,10 @@ func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, liv
 				return Latency{AvgUs: 1e6 * load / throughput * noise, Percentiles: []Percentile{{P: 99, Us: p99 * noise}}}
 			}
 			l.Latency = latency(1)
+			l.Client.RoundTrips = 80_000 * math.Exp(pace+0.045*rng.NormFloat64())
+			if rng.Float64() < 0.1 { // a processor was away
+				l.Client.RoundTrips *= 0.7
+			}
 			for range 10 {
 				noise := math.Exp(0.03 * rng.NormFloat64())
 				l.Timeline = append(l.Timeline, Moment{DurationS: 900 / throughput * noise, Requests: 900, Latency: latency(noise)})
@@ -67,8 +75,8 @@ func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, liv
 	if live {
 		for r := range n {
 			common := moment()
-			add(0, r+1, common)
-			add(1, r+1, common)
+			add(0, r+1, common, 0)
+			add(1, r+1, common, 0)
 		}
 		return sides[0], sides[1]
 	}
@@ -77,8 +85,9 @@ func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, liv
 		if d.moods {
 			mood = cv / 3 * rng.NormFloat64()
 		}
+		pace := d.pace * rng.NormFloat64()
 		for r := range n {
-			add(s, r+1, mood+moment())
+			add(s, r+1, mood+1.2*pace+moment(), pace)
 		}
 	}
 	return sides[0], sides[1]

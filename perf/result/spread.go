@@ -83,6 +83,9 @@ func (s sample) meanOfRuns(scale float64) estimate {
 // difference is that of the logs of a figure: b - a.
 type difference struct {
 	value, err, freedom float64
+	// machine is how much of value a change of the machine itself may explain, anything from 0 to that, and
+	// machineErr its standard error.
+	machine, machineErr float64
 }
 
 // compareSamples returns the difference of two sides by B. Welch's method (Biometrika 34, 1947).
@@ -90,7 +93,8 @@ func compareSamples(a, b sample, spread float64) difference {
 	ea, eb := a.meanOfRuns(spread*spread), b.meanOfRuns(spread*spread)
 	va, vb := ea.err*ea.err, eb.err*eb.err
 	return difference{
-		eb.value - ea.value, math.Sqrt(va + vb), (va + vb) * (va + vb) / max(va*va/ea.freedom+vb*vb/eb.freedom, math.SmallestNonzeroFloat64),
+		value: eb.value - ea.value, err: math.Sqrt(va + vb),
+		freedom: (va + vb) * (va + vb) / max(va*va/ea.freedom+vb*vb/eb.freedom, math.SmallestNonzeroFloat64),
 	}
 }
 
@@ -103,11 +107,26 @@ func comparePairs(a, b sample, spread float64) difference {
 	}
 	d.center = meanOf(d.logs)
 	e := d.meanOfRuns(2 * spread * spread)
-	return difference(e)
+	return difference{value: e.value, err: e.err, freedom: e.freedom}
 }
 
-// probability returns the probability of such a difference if there is none.
+// probability returns the probability of such a difference if there is none but what the machine explains: the
+// largest one of all that it may.
 func (d difference) probability() float64 {
+	rest := d.withoutMachine()
+	if rest.value*d.value < 0 { // something in between explains all
+		return 1
+	}
+	return max(d.byChance(), rest.byChance())
+}
+
+// withoutMachine returns what is left if the machine explains as much as it may. The error of that is in it.
+func (d difference) withoutMachine() difference {
+	return difference{value: d.value - d.machine, err: math.Hypot(d.err, d.machineErr), freedom: d.freedom}
+}
+
+// byChance returns the probability of such a difference if there is none.
+func (d difference) byChance() float64 {
 	if d.err == 0 {
 		if d.value == 0 {
 			return 1
@@ -119,13 +138,18 @@ func (d difference) probability() float64 {
 
 // interval returns the ends of the confidence interval of the relative change.
 func (d difference) interval(significance float64) (low, high float64) {
-	half := d.detectable(significance)
-	return math.Expm1(d.value - half), math.Expm1(d.value + half)
+	rest := d.withoutMachine()
+	half, wider := d.beyondChance(significance), rest.beyondChance(significance)
+	return math.Expm1(min(d.value-half, rest.value-wider)), math.Expm1(max(d.value+half, rest.value+wider))
 }
 
-// detectable returns the smallest difference of logs that has the significance, up to one whose change can be
-// written as a number.
+// detectable returns the smallest difference of logs that would have the significance.
 func (d difference) detectable(significance float64) float64 {
+	return d.withoutMachine().beyondChance(significance) + math.Abs(d.machine)
+}
+
+// beyondChance returns what chance exceeds with the significance, up to one whose change can be written as a number.
+func (d difference) beyondChance(significance float64) float64 {
 	const most = 100
 	if d.err == 0 {
 		return 0

@@ -216,6 +216,7 @@ func client(s *perf.Summary) Client {
 			others := finite(100 * p.Others)
 			c.OthersPercent = &others
 		}
+		c.RoundTrips = finite(p.Pace)
 		c.DelayUs, c.DelayP99Us = micros(p.Delay), micros(p.DelayP99)
 	}
 	return c

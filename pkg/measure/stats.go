@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 )
 
 // Mean returns the integer mean of latencies, 0 without any.
@@ -20,6 +21,16 @@ func Mean(latencies []int64) int64 {
 		sum += l
 	}
 	return sum / int64(len(latencies))
+}
+
+// Median returns the median of values, which it sorts. There is at least one.
+func Median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	if n%2 == 1 {
+		return values[n/2]
+	}
+	return (values[n/2-1] + values[n/2]) / 2
 }
 
 // StdDevMicros returns the sample standard deviation of nanoseconds in whole

@@ -89,12 +89,12 @@ func (l *Law) line() {
 			}
 		}
 	}
-	l.PerInstance.Value = median(slopes)
+	l.PerInstance.Value = measure.Median(slopes)
 	var bases []float64
 	for _, p := range l.Points {
 		bases = append(bases, p.Bytes-l.PerInstance.Value*float64(p.Instances))
 	}
-	l.Base.Value = median(bases)
+	l.Base.Value = measure.Median(bases)
 	for _, p := range l.Points {
 		l.Residual = max(l.Residual, math.Abs(p.Bytes-l.At(p.Instances)))
 	}
@@ -189,15 +189,6 @@ func (l *Law) Upper(instances int) float64 {
 // smallest cost that counts.
 func (l *Law) Costs(floor float64) bool {
 	return l.PerInstance.Low > 0 && l.PerInstance.Value >= floor
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	if n%2 == 1 {
-		return values[n/2]
-	}
-	return (values[n/2-1] + values[n/2]) / 2
 }
 
 // quantile is Student's t for an interval of 98 %.

@@ -9,6 +9,7 @@ import (
 	"triton/perf"
 	"triton/perf/load"
 	"triton/perf/report"
+	measurement "triton/pkg/measure"
 )
 
 // errQuit is the cause of the cancellation when the second signal ends the measurement.
@@ -37,14 +38,15 @@ func measure(ctx context.Context, p process.Process, o *options) (*perf.Report, 
 	}()
 	o.config.Live = show.Live != nil
 	rep, err := perf.Run(ctx, o.config, perf.Deps{
-		Dial:      o.dial(p),
-		Profiled:  o.profiled(),
-		Observer:  o.observer(out),
-		Alarm:     load.PreciseAlarm,
-		Usage:     usage,
-		Shared:    o.together,
-		OneThread: oneThread(p, o, o.config.Live),
-		Interrupt: interrupt,
+		Dial:       o.dial(p),
+		Profiled:   o.profiled(),
+		Observer:   o.observer(out),
+		Alarm:      load.PreciseAlarm,
+		Usage:      usage,
+		RoundTrips: measurement.RoundTrips,
+		Shared:     o.together,
+		OneThread:  oneThread(p, o, o.config.Live),
+		Interrupt:  interrupt,
 	})
 	err = errors.Join(err, out.Close())
 	if errors.Is(context.Cause(ctx), errQuit) {
