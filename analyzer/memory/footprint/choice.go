@@ -210,13 +210,14 @@ func (e *evidence) better(l level, levels []level) (by level, margin float64) {
 	return by, margin
 }
 
-// withinProcessors returns the counts that need no proof: all if the processors do not bound them, or if no smaller
-// count was measured.
+// withinProcessors returns the counts that need no proof: all if the processors do not bound them, or if no count that
+// they bound was measured with success.
 func (e *evidence) withinProcessors() []level {
-	if e.Processors == 0 || e.levels[0].count > e.Processors {
+	few := slices.DeleteFunc(slices.Clone(e.levels), func(l level) bool { return l.count > e.Processors })
+	if len(few) == 0 || math.IsInf(highest(few).mean, -1) {
 		return e.levels
 	}
-	return slices.DeleteFunc(slices.Clone(e.levels), func(l level) bool { return l.count > e.Processors })
+	return few
 }
 
 func (e *evidence) gain(to, from level) float64 { return math.Expm1(to.mean - from.mean) }

@@ -49,6 +49,7 @@ func TestChoose(t *testing.T) {
 		"a small gain that is no noise":          {usual, measured(1, 100, 1, 100, 1, 101, 2, 112, 2, 113, 2, 112), 2, 2, 0, 0, 4, false},
 		"more than the processors":               {busy, measured(1, 100, 2, 200, 4, 212, 2, 199), 2, 2, 4, 0, 0, false},
 		"more than the processors, proven":       {busy, measured(1, 100, 2, 200, 4, 300, 2, 199, 4, 301, 8, 297, 4, 299), 4, 4, 8, 0, 3, false},
+		"only more than the processors":          {busy, measured(1, 0, 2, 0, 4, 100), 4, 4, 0, 0, 8, false},
 		"nothing within the latency budget with": {usual, measured(1, 0, 2, 100, 4, 101, 2, 101), 2, 4, 4, 0, 4, false},
 	} {
 		t.Run(name, func(t *testing.T) {
