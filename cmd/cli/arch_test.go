@@ -56,7 +56,7 @@ var rooms = []room{
 	{"server/store", "pkg/modelconfig"},
 	{"server/scheduler", "server/infer pkg/modelconfig pkg/kserve"},
 	{"server/access", "server/infer pkg"},
-	{"server/http1 server/connlimit server/hostpolicy", "pkg/kserve pkg"},
+	{"server/http1 server/http2 server/connlimit server/hostpolicy", "pkg/kserve pkg"},
 	{"server/infer server/memory server/stats server/readiness", "pkg/kserve"},
 	{"pkg/client pkg/scrape", "pkg/modelconfig pkg/kserve pkg"},
 	{"pkg/modelconfig pkg/onnxmodel pkg/framework pkg/trafficrules pkg/fleetstate", "pkg/kserve pkg"},

@@ -74,6 +74,7 @@ func (s *script) metadata(h headers) headers {
 func (s *script) begin(path string) uint32 {
 	id := s.next
 	s.next += 2
+	s.held[id] = path == oracleHold
 	s.headers(id, s.metadata(callHeaders(path)), false)
 	s.open = append(s.open, id)
 	return id
@@ -198,6 +199,7 @@ func (s *script) message() []byte {
 
 // badHeaders begins a call with a mistake in the headers.
 func (s *script) badHeaders() {
+	s.bad[s.next] = true
 	h := callHeaders(oracleUnary)
 	switch s.below(28) {
 	case 0:

@@ -63,9 +63,12 @@ func (f frame) String() string {
 type script struct {
 	choices
 
-	frames []frame
-	next   uint32   // the next stream
-	open   []uint32 // streams that the client has not ended
+	frames  []frame
+	next    uint32          // the next stream
+	open    []uint32        // streams that the client has not ended
+	held    map[uint32]bool // streams whose handlers read nothing and do not return
+	bad     map[uint32]bool // streams whose headers have a mistake
+	mutated bool
 
 	block   bytes.Buffer
 	encoder *hpack.Encoder
@@ -73,7 +76,7 @@ type script struct {
 
 // newScript makes a script from the bytes of a fuzz input.
 func newScript(data []byte) *script {
-	s := &script{choices: choices{data}, next: 1}
+	s := &script{choices: choices{data}, next: 1, held: map[uint32]bool{}, bad: map[uint32]bool{}}
 	s.encoder = hpack.NewEncoder(&s.block)
 	if !s.oneIn(16) {
 		s.add(http2.FrameSettings, 0, 0, nil)
@@ -81,10 +84,121 @@ func newScript(data []byte) *script {
 	for range 1 + s.below(12) {
 		s.action()
 	}
-	if s.oneIn(4) && len(s.frames) > 0 {
+	if s.mutated = s.oneIn(4) && len(s.frames) > 0; s.mutated {
 		s.mutate(&s.frames[s.below(len(s.frames))])
 	}
+	s.removeTolerated()
 	return s
+}
+
+// removeTolerated removes the frames that the oracle takes although they are connection errors (RFC 9113, 5.1 and 8.4):
+// those of streams that have not begun, PUSH_PROMISE, and too large windows and other illegal values of settings. h2spec has them. Nothing follows headers with a stream
+// number that is not new: the oracle closes the connection a second later, and handlers see what comes meanwhile.
+// DATA of a call that its client has ended is ignored if that was by a reset, or if the handler has returned, even though
+// the response waits for a window, where RFC 9113, 5.1, has an error, which h2spec tests.
+// It closes the connection for the trailers of a client, too, which are legal (RFC 9113, 8.1) and end a script,
+// and it lets a stream begin again whose headers were malformed.
+func (s *script) removeTolerated() {
+	last := uint32(0)
+	ended, reset := map[uint32]bool{}, map[uint32]bool{}
+	kept := s.frames[:0]
+	for i, f := range s.frames {
+		idle := f.stream%2 == 0 || f.stream > last
+		if f.kind == http2.FrameWindowUpdate && len(f.payload) == 4 && f.payload[0]&0x7f >= 0x40 {
+			continue // it makes a window beyond 2^31-1
+		}
+		if f.kind == http2.FrameWindowUpdate && f.stream == 0 && len(f.payload) == 4 && binary.BigEndian.Uint32(f.payload) < 1<<16 {
+			continue // which of the responses that wait gets the bytes is left open
+		}
+		switch f.kind {
+		case http2.FramePushPromise:
+			continue
+		case http2.FrameSettings:
+			if illegalSettings(f.payload) {
+				continue
+			}
+		case http2.FrameData, http2.FrameWindowUpdate, http2.FrameRSTStream:
+			if idle && f.stream != 0 || f.kind == http2.FrameData && (reset[f.stream] || ended[f.stream] && !s.held[f.stream]) {
+				continue
+			}
+		case http2.FrameHeaders:
+			trailers := !ended[f.stream] && f.flags&http2.FlagHeadersEndStream != 0
+			if !idle && (trailers || s.mutated || s.bad[f.stream]) {
+				s.frames = kept
+				return
+			}
+			if !idle || f.stream%2 == 0 {
+				s.frames = append(kept, s.frames[i:s.endOfList(i)]...)
+				return
+			}
+			if paddedTooLong(f) {
+				s.frames = kept
+				return
+			}
+			last = f.stream
+		}
+		if f.kind == http2.FrameRSTStream && len(f.payload) == 4 {
+			reset[f.stream] = true
+		}
+		if reset[f.stream] || f.flags&http2.FlagDataEndStream != 0 && (f.kind == http2.FrameData || f.kind == http2.FrameHeaders) {
+			ended[f.stream] = true
+		}
+		kept = append(kept, f)
+	}
+	s.frames = withoutOpenList(kept)
+}
+
+// withoutOpenList removes a header list that does not end: a server may decode the beginning at once, or not.
+func withoutOpenList(all []frame) []frame {
+	open := -1
+	for i, f := range all {
+		switch {
+		case f.kind == http2.FrameHeaders && f.flags&http2.FlagHeadersEndHeaders == 0:
+			open = i
+		case f.kind != http2.FrameContinuation || f.flags&http2.FlagHeadersEndHeaders != 0:
+			open = -1
+		}
+	}
+	if open < 0 {
+		return all
+	}
+	return all[:open]
+}
+
+// illegalSettings reports whether there is a value that RFC 9113, 6.5.2, forbids, and that the oracle does not look at.
+func illegalSettings(p []byte) bool {
+	for ; len(p) >= 6; p = p[6:] {
+		v := binary.BigEndian.Uint32(p[2:])
+		switch http2.SettingID(binary.BigEndian.Uint16(p)) {
+		case http2.SettingEnablePush:
+			if v > 1 {
+				return true
+			}
+		case http2.SettingMaxFrameSize:
+			if v < 1<<14 || v > 1<<24-1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// paddedTooLong reports whether headers are shorter than their padding, after which the oracle goes on with a table of
+// headers that may be wrong.
+func paddedTooLong(f frame) bool {
+	n := len(f.payload) - 1
+	if f.flags&http2.FlagHeadersPriority != 0 {
+		n -= 5
+	}
+	return f.flags&http2.FlagHeadersPadded != 0 && n >= 0 && n < int(f.payload[0])
+}
+
+// endOfList returns the place behind the header list that begins at i.
+func (s *script) endOfList(i int) int {
+	for i < len(s.frames)-1 && s.frames[i].flags&http2.FlagHeadersEndHeaders == 0 && s.frames[i+1].kind == http2.FrameContinuation {
+		i++
+	}
+	return i + 1
 }
 
 // String describes the script for a report.

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,10 +21,13 @@ func compareOn(t *testing.T, data []byte) {
 	want := play(t, transports[0].make, newScript(data))
 	for _, other := range transports[1:] {
 		if got := play(t, other.make, newScript(data)); !allowed(want, got) {
-			t.Fatal(report(data, transports[0].name, want, other.name, got))
+			t.Error(report(data, transports[0].name, want, other.name, got))
 		}
 	}
 }
+
+// maxFailures is how many scripts TestOracle reports.
+const maxFailures = 3
 
 // report describes two outcomes of a script.
 func report(data []byte, one string, a outcome, two string, b outcome) string {
@@ -50,7 +55,32 @@ var differences = []difference{
 			return o
 		},
 	},
+	{
+		"before it closes the connection of a client that violates HTTP/2, a server may say why (RFC 9113, 5.4.1)",
+		func(o outcome) outcome {
+			o.client = sayWhy.ReplaceAllString(o.client, "$1")
+			return o
+		},
+	},
+	{
+		"frames of a call that has ended may get a reset, whatever they are (RFC 9113, 5.1)",
+		func(o outcome) outcome {
+			o.client = afterEnd.ReplaceAllString(o.client, "$1")
+			return o
+		},
+	},
+	{
+		"the oracle tells the client that a part of a second message is internal, and the handler that it is unknown",
+		func(o outcome) outcome {
+			o.calls = strings.ReplaceAll(o.calls, "error Unknown: unexpected EOF", "error Internal: unexpected EOF")
+			return o
+		},
+	},
 }
+
+var sayWhy = regexp.MustCompile(`(?m)^GOAWAY (?:[A-Z_]+), last stream \d+\n(closed)$`)
+
+var afterEnd = regexp.MustCompile(`(\n  end(?: with data)?|reset [A-Z_]+)(?:\n  reset [A-Z_]+)+`)
 
 var stopSending = regexp.MustCompile(`(\n  end(?: with data)?)\n  reset NO_ERROR`)
 
@@ -59,7 +89,27 @@ func allowed(want, got outcome) bool {
 	for _, d := range differences {
 		want, got = d.hide(want), d.hide(got)
 	}
-	return want == got
+	return want.client == got.client && sameCalls(want.calls, got.calls)
+}
+
+// sameCalls reports whether handlers saw the same, until one of them waited for a window of the client when that
+// left: a server may queue some of a message instead.
+func sameCalls(want, got string) bool {
+	const begin, waited = "call ", "  send error Canceled"
+	a, b := strings.Split(want, begin), strings.Split(got, begin)
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		one, two := strings.Split(a[i], "\n"), strings.Split(b[i], "\n")
+		if at := slices.Index(two, waited); at >= 0 && at < len(one) {
+			one, two = one[:at], two[:at]
+		}
+		if !slices.Equal(one, two) {
+			return false
+		}
+	}
+	return true
 }
 
 // FuzzOracle sends the frames of a script to all transports: handlers must see the same calls, and
@@ -87,8 +137,10 @@ func TestOracle(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	for i := range n {
-		compareOn(t, scriptBytes(seed+i))
+	for i, failures := uint64(0), 0; i < n && failures < maxFailures; i++ {
+		if failed := !t.Run(strconv.FormatUint(seed+i, 10), func(t *testing.T) { compareOn(t, scriptBytes(seed+i)) }); failed {
+			failures++
+		}
 	}
 	t.Logf("%d executions in %v", n, time.Since(began))
 }

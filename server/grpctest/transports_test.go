@@ -6,6 +6,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+
+	"triton/server/http2"
 )
 
 // transport is a gRPC server.
@@ -29,6 +31,12 @@ var transports = []struct {
 	make func() transport
 }{
 	{"grpc-go", func() transport { return grpc.NewServer(oracleOptions()...) }},
+	{"builtin", func() transport {
+		return http2.NewServer(http2.Options{
+			MaxStreams: oracleStreams, MaxHeaderList: oracleHeaderList, StreamWindow: oracleWindow, ConnWindow: oracleWindow,
+			Enforcement: keepalive.EnforcementPolicy{MinTime: time.Nanosecond, PermitWithoutStream: true},
+		})
+	}},
 }
 
 // oracleOptions are grpc-go's.
