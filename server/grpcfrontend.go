@@ -15,7 +15,7 @@ import (
 
 // grpcFrontend serves gRPC.
 type grpcFrontend struct {
-	server *grpc.Server
+	server grpcapi.Server
 	lis    *countingListener
 	// accepting is closed when no more connections are accepted.
 	accepting chan struct{}
@@ -38,7 +38,7 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (portServer, error)
 	}
 	f := &grpcFrontend{
 		lis: &countingListener{Listener: &drainingListener{Listener: l}, limit: s.connections}, accepting: make(chan struct{}),
-		server: grpc.NewServer(grpcapi.ServerOptions(o)...),
+		server: grpcapi.NewServer(o),
 	}
 	grpcapi.Register(f.server, s.service, o)
 	return f, nil

@@ -121,7 +121,7 @@ func serveBench(b *testing.B, kind string, constant []byte) (*grpc.ClientConn, l
 	b.Helper()
 	s := newStub()
 	opts := grpcapi.Default(s.pool)
-	var srv transport
+	var srv grpcapi.Server
 	switch kind {
 	case "stub":
 		srv = newServer(b, s, opts)

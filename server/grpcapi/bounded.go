@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/reflection"
 	"google.golang.org/protobuf/proto"
 
 	"triton/server/memory"
@@ -15,7 +16,7 @@ const maxAdmin = 4 << 20
 
 // bounded registers services whose messages are read within the memory budgets.
 type bounded struct {
-	*grpc.Server
+	reflection.GRPCServer
 	opts *Options
 }
 
@@ -28,7 +29,7 @@ func (b bounded) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	for _, m := range desc.Methods {
 		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: b.unary(desc.ServiceName, m)})
 	}
-	b.Server.RegisterService(&d, impl)
+	b.GRPCServer.RegisterService(&d, impl)
 }
 
 // unary returns the handler of a unary method, for which gRPC calls no interceptor: see serviceDesc.

@@ -55,17 +55,19 @@ type budgetCredentials struct {
 	credentials.TransportCredentials
 	opts *Options
 	idle *idleCalls
+	// heads: the transport has no limits for headers.
+	heads bool
 }
 
-func newBudgetCredentials(o *Options) credentials.TransportCredentials {
+func newBudgetCredentials(o *Options, heads bool) credentials.TransportCredentials {
 	inner := o.Credentials
 	if inner == nil {
 		inner = insecure.NewCredentials()
 	}
-	return &budgetCredentials{inner, o, &idleCalls{memory: o.Memory}}
+	return &budgetCredentials{inner, o, &idleCalls{memory: o.Memory}, heads}
 }
 
-// ServerHandshake is called once for each connection. grpc-go reads the connection that it returns.
+// ServerHandshake is called once for each connection. The transport reads the connection that it returns.
 func (b *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := b.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
@@ -83,12 +85,15 @@ func (b *budgetCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 		AuthInfo: info, limit: b.opts.MaxReceiveConn, memory: b.opts.Memory, peer: who, use: use, idle: b.idle,
 		pace: pace{conn: raw, use: use, log: b.opts.Log},
 	}
-	return watchHeads(conn, raw, use, b.opts), budget, nil
+	if b.heads {
+		conn = watchHeads(conn, raw, use, b.opts)
+	}
+	return conn, budget, nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (b *budgetCredentials) Clone() credentials.TransportCredentials {
-	return &budgetCredentials{b.TransportCredentials.Clone(), b.opts, b.idle}
+	return &budgetCredentials{b.TransportCredentials.Clone(), b.opts, b.idle, b.heads}
 }
 
 // connBudgetOf returns the budget of a call's connection. For a server that was not made with

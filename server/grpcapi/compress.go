@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/gzip" // registers itself
 
@@ -41,14 +40,13 @@ func (o *Options) chargeCompressed(resp *infer.Response, replied *memory.Charge)
 // compress sets the compression of a call's responses. By default gRPC would compress
 // the response to a compressed request.
 func (c Compression) compress(ctx context.Context) {
+	call := transportOf(ctx)
 	if c == CompressNone {
-		if used := transportOf(ctx).RecvCompress(); used == "" || used == encoding.Identity {
+		if used := call.RecvCompress(); used == "" || used == encoding.Identity {
 			return
 		}
-		_ = grpc.SetSendCompressor(ctx, encoding.Identity) // fails only for a call that has answered
+		_ = call.SetSendCompress(encoding.Identity) // fails only for a call that has answered
 		return
 	}
-	if accepted, err := grpc.ClientSupportedCompressors(ctx); err == nil {
-		_ = grpc.SetSendCompressor(ctx, c.algorithm(accepted))
-	}
+	_ = call.SetSendCompress(c.algorithm(call.ClientAdvertisedCompressors()))
 }

@@ -15,8 +15,8 @@ import (
 	"triton/server/shm"
 )
 
-// Register adds the services to a server made with ServerOptions.
-func Register(server *grpc.Server, svc infer.Service, opts Options) {
+// Register adds the services to a server made by NewServer.
+func Register(server reflection.GRPCServer, svc infer.Service, opts Options) {
 	if opts.Regions == nil {
 		opts.Regions = shm.New(shm.Options{})
 	}

@@ -87,6 +87,8 @@ type Options struct {
 	// Forward selects by name the metadata that become request parameters; nil:
 	// none.
 	Forward *regexp.Regexp
+	// Transport serves the connections.
+	Transport Transport
 	// Compression is the level for inference responses.
 	Compression Compression
 	// AccessLog gets a record of every call; nil: none.
@@ -178,11 +180,21 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
+func (o *Options) keepalive() keepalive.ServerParameters {
+	return keepalive.ServerParameters{
+		Time: o.KeepaliveTime, Timeout: o.KeepaliveTimeout, MaxConnectionAge: o.MaxConnectionAge, MaxConnectionAgeGrace: o.MaxConnectionGrace,
+	}
+}
+
+func (o *Options) enforcement() keepalive.EnforcementPolicy {
+	return keepalive.EnforcementPolicy{MinTime: o.MinPingInterval, PermitWithoutStream: o.PermitWithoutCalls}
+}
+
 // ServerOptions returns the options for grpc.NewServer, including the codec.
 func ServerOptions(o Options) []grpc.ServerOption {
 	opts := []grpc.ServerOption{
 		grpc.StreamInterceptor(newAdmin(&o).stream),
-		grpc.Creds(newBudgetCredentials(&o)),
+		grpc.Creds(newBudgetCredentials(&o, true)),
 		grpc.MaxHeaderListSize(o.MaxHeaderList),
 		grpc.ForceServerCodecV2(rpc.NewCodec(o.Pool)),
 		experimental.BufferPool(&framePool{}),
@@ -193,16 +205,8 @@ func ServerOptions(o Options) []grpc.ServerOption {
 		grpc.StaticConnWindowSize(o.ConnWindow),
 		grpc.ReadBufferSize(o.ReadBuffer),
 		grpc.WriteBufferSize(o.WriteBuffer),
-		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time:                  o.KeepaliveTime,
-			Timeout:               o.KeepaliveTimeout,
-			MaxConnectionAge:      o.MaxConnectionAge,
-			MaxConnectionAgeGrace: o.MaxConnectionGrace,
-		}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-			MinTime:             o.MinPingInterval,
-			PermitWithoutStream: o.PermitWithoutCalls,
-		}),
+		grpc.KeepaliveParams(o.keepalive()),
+		grpc.KeepaliveEnforcementPolicy(o.enforcement()),
 	}
 	if o.MaxConcurrentStream > 0 {
 		opts = append(opts, grpc.MaxConcurrentStreams(o.MaxConcurrentStream))

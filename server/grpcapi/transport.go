@@ -22,6 +22,9 @@ type transport interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
 	RecvCompress() string
+	// SetSendCompress and ClientAdvertisedCompressors are what functions of gRPC call for grpc-go's stream only.
+	SetSendCompress(name string) error
+	ClientAdvertisedCompressors() []string
 }
 
 func transportOf(ctx context.Context) transport {

@@ -97,6 +97,7 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 	}
 	o.Repositories = append(set.paths, write(t, set.models))
 	o.Backends = backends()
+	o.GRPC.Frontend.Transport = GRPCTransport()
 	o.Log = logger(t)
 	for _, change := range set.change {
 		change(&o)

@@ -23,6 +23,7 @@ func completeFlags(cmd *cobra.Command, o *options) {
 	functions["log-format"] = flags.CompleteValues("default", "ISO8601", "json")
 	functions["model-control-mode"] = flags.CompleteValues("none", "poll", "explicit", "auto")
 	functions["rate-limit"] = flags.CompleteValues("off", "execution_count")
+	functions["grpc-transport"] = flags.CompleteValues("grpc-go", "builtin")
 	functions["grpc-infer-response-compression-level"] = flags.CompleteValues("none", "low", "medium", "high")
 	functions["load-model"] = func(*cobra.Command, string) []string {
 		return flags.RepositoryModels(o.Repositories)

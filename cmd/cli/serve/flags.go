@@ -190,7 +190,9 @@ func (o *options) bindGRPC(t *table) {
 	t.value(intValue[int64]{to: &l.MaxReceiveConn, max: maxInt}, "grpc-max-connection-receive-size",
 		"Maximum number of bytes of the messages in flight of one connection. A message is in flight from its first byte until its call has ended. "+
 			"A message above the limit is refused with RESOURCE_EXHAUSTED. 0 leaves only --request-memory-budget.")
-	t.MarkOwn("grpc-max-concurrent-streams", "grpc-max-header-list-size", "grpc-max-connection-receive-size")
+	t.parsed(o.setTransport, "grpc-go", "grpc-transport",
+		"What serves gRPC connections: grpc-go, or builtin, the server's own transport, which needs less CPU and is new.")
+	t.MarkOwn("grpc-transport", "grpc-max-concurrent-streams", "grpc-max-header-list-size", "grpc-max-connection-receive-size")
 	t.unused(ignoredInt(2), "grpc-http2-max-pings-without-data", "Maximum number of pings of the server without data between them.", "only --grpc-keepalive-time decides when the server pings")
 	t.unused(ignoredInt(2), "grpc-http2-max-ping-strikes", "Early pings of a client after which its connection is closed.", "the limit is always 2")
 	infer, pool := int64(2), int64(math.MaxInt32)

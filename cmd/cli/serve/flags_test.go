@@ -81,6 +81,7 @@ func TestFlagsReachOptions(t *testing.T) {
 		{"--grpc-keepalive-time 7", func(o all) any { return o.GRPC.Frontend.KeepaliveTime }, 7 * time.Millisecond},
 		{"", func(o all) any { return o.GRPC.Frontend.MaxConcurrentStream }, uint32(1024)},
 		{"--grpc-max-concurrent-streams 7", func(o all) any { return o.GRPC.Frontend.MaxConcurrentStream }, uint32(7)},
+		{"--grpc-transport builtin", func(o all) any { return o.GRPC.Frontend.Transport }, grpcapi.TransportBuiltin},
 		{"--grpc-max-header-list-size 2000", func(o all) any { return o.GRPC.Frontend.MaxHeaderList }, uint32(2000)},
 		{"--grpc-max-connection-receive-size 5", func(o all) any { return o.GRPC.Frontend.MaxReceiveConn }, int64(5)},
 		{"--allow-metrics 0", func(o all) any { return [2]bool{o.Metrics.GPU, o.Metrics.CPU} }, [2]bool{}},

@@ -171,6 +171,15 @@ func (o *options) setCompression(v string) error {
 	return nil
 }
 
+func (o *options) setTransport(v string) error {
+	transport, ok := map[string]grpcapi.Transport{"grpc-go": grpcapi.TransportGRPC, "builtin": grpcapi.TransportBuiltin}[v]
+	if !ok {
+		return errors.New("invalid argument for --grpc-transport" + use("grpc-go", "builtin"))
+	}
+	o.GRPC.Frontend.Transport = transport
+	return nil
+}
+
 func (o *options) setRateLimit(v string) error {
 	switch strings.ToLower(v) {
 	case "off", "execution_count":

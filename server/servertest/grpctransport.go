@@ -1,0 +1,16 @@
+package servertest
+
+import (
+	"os"
+
+	"triton/server/grpcapi"
+)
+
+// GRPCTransport returns the transport on which tests serve gRPC: the built-in one if TRITON_TEST_GRPC_TRANSPORT is
+// builtin.
+func GRPCTransport() grpcapi.Transport {
+	if os.Getenv("TRITON_TEST_GRPC_TRANSPORT") == "builtin" {
+		return grpcapi.TransportBuiltin
+	}
+	return grpcapi.TransportGRPC
+}
