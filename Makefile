@@ -233,8 +233,9 @@ rolling: haproxy ## restart 3 replicas behind a proxy under load: none of 100,00
 	TRITON_ROLLING=$(or $(REQUESTS),100000) go test -count=1 -v -timeout 30m -run '^TestRollingRestart$$' ./cmd/triton/
 
 .PHONY: h2spec
-h2spec: $(TOOLS)/h2spec ## all 145 checks of h2spec against the gRPC port: what fails is in server/grpcapi/testdata/h2spec, with reasons
+h2spec: $(TOOLS)/h2spec ## all 145 checks of h2spec against the gRPC port, on each transport: what fails is in server/grpcapi/testdata/h2spec, with reasons
 	TRITON_H2SPEC=$(abspath $(TOOLS))/h2spec go test -count=1 -v -run '^TestH2Spec$$' ./server/grpcapi/
+	TRITON_H2SPEC=$(abspath $(TOOLS))/h2spec TRITON_TEST_GRPC_TRANSPORT=builtin go test -count=1 -v -run '^TestH2Spec$$' ./server/grpcapi/
 
 $(TOOLS)/h2spec:
 	@mkdir -p $(TOOLS)

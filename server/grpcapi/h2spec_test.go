@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"triton/server/grpcapi"
+	"triton/server/servertest"
 )
 
 // h2specCases is how many checks h2spec has.
@@ -29,7 +32,9 @@ func TestH2Spec(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), program, "--host", host, "--port", port, "--junit-report", report).CombinedOutput()
 	require.FileExists(t, report, "%v: %s", err, out) // the exit code is 1 if a check fails
 	passed, failed := h2specResults(t, report)
-	known := knownFailures(t, filepath.Join("testdata", "h2spec", "grpc-go.txt"))
+	known := knownFailures(t, filepath.Join("testdata", "h2spec", map[grpcapi.Transport]string{
+		grpcapi.TransportGRPC: "grpc-go.txt", grpcapi.TransportBuiltin: "builtin.txt",
+	}[servertest.GRPCTransport()]))
 	for f, text := range failed {
 		if _, ok := known[f]; !ok {
 			t.Errorf("%s: fails, and is no known difference: %s", f, text)

@@ -96,7 +96,8 @@ func newScript(data []byte) *script {
 // number that is not new: the oracle closes the connection a second later, and handlers see what comes meanwhile.
 // DATA of a call that its client has ended is ignored if that was by a reset, or if the handler has returned, even though
 // the response waits for a window, where RFC 9113, 5.1, has an error, which h2spec tests.
-// It closes the connection for the trailers of a client, too, which are legal (RFC 9113, 8.1) and end a script,
+// It closes the connection for the trailers of a client, too, which are legal (RFC 9113, 8.1) and end a script, and for those
+// of a call that its client has reset, where the RFC has an error of the stream,
 // and it lets a stream begin again whose headers were malformed.
 func (s *script) removeTolerated() {
 	last := uint32(0)
@@ -123,7 +124,7 @@ func (s *script) removeTolerated() {
 			}
 		case http2.FrameHeaders:
 			trailers := !ended[f.stream] && f.flags&http2.FlagHeadersEndStream != 0
-			if !idle && (trailers || s.mutated || s.bad[f.stream]) {
+			if !idle && (trailers || s.mutated || s.bad[f.stream] || reset[f.stream]) {
 				s.frames = kept
 				return
 			}

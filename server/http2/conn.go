@@ -49,6 +49,7 @@ type conn struct {
 	lingers bool   // half-closed
 	closed  recent // calls that have ended after their client's last frame
 	cut     recent // calls that have ended before it: frames of them are on their way
+	dropped recent // calls that their client has canceled
 	ready   []*stream
 	free    []*stream // calls that have ended, for reuse
 

@@ -140,8 +140,8 @@ func (c *conn) reset(h h2frame.Head, b []byte) error {
 	case c.idle(h.ID):
 		return violation(http2.ErrCodeProtocol, "RST_STREAM of stream %d, which has not begun", h.ID)
 	}
+	c.dropped.add(h.ID)
 	if s := c.streams[h.ID]; s != nil {
-		s.remoteEnd = true
 		c.remove(s)
 		s.cancel(errCanceled)
 		return nil

@@ -53,7 +53,7 @@ func (c *conn) beginData(h h2frame.Head) (bool, error) {
 	s := c.streams[h.ID]
 	switch {
 	case s == nil:
-		if c.closed.has(h.ID) {
+		if c.closed.has(h.ID) || c.dropped.has(h.ID) {
 			c.out = h2frame.AppendReset(c.out, h.ID, http2.ErrCodeStreamClosed)
 		}
 	case s.remoteEnd:

@@ -239,6 +239,9 @@ func (c *conn) decodeAgain(id uint32, end bool) error {
 		s.remoteEnd = true
 		s.wake()
 		return nil
+	case s == nil && c.dropped.has(id):
+		c.out = h2frame.AppendReset(c.out, id, http2.ErrCodeStreamClosed)
+		return c.didNothing()
 	case s == nil && end && c.cut.has(id):
 		return c.didNothing()
 	case s != nil && s.remoteEnd, s == nil && c.closed.has(id):
