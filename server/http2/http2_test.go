@@ -144,3 +144,20 @@ func TestKeepAlive(t *testing.T) {
 		require.Equal(t, 70*time.Second, closed())
 	})
 }
+
+// TestPingStrikes: clients measure the bandwidth with a ping for what they receive. Only pings without such a reason
+// count.
+func TestPingStrikes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{}.complete()
+		l := life{}
+		for range 10 {
+			l.sent = true
+			require.NoError(t, l.pinged(true, &o.Enforcement))
+		}
+		require.NoError(t, l.pinged(true, &o.Enforcement))
+		require.NoError(t, l.pinged(true, &o.Enforcement))
+		require.ErrorContains(t, l.pinged(true, &o.Enforcement), "too_many_pings")
+	})
+}

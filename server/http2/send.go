@@ -48,6 +48,7 @@ func (s *stream) send(compressed byte, data mem.BufferSlice) error {
 	}
 	s.window -= total
 	c.window -= total
+	c.life.sent = true
 	c.out = append(h2frame.AppendHead(c.out, int(total), http2.FrameData, 0, s.id), prefix...)
 	for _, b := range data {
 		c.out = append(c.out, b.ReadOnlyData()...)
