@@ -51,7 +51,6 @@ func TransportOptions(o Options) http2.Options {
 		MaxReceive:    o.MaxReceive,
 		StreamWindow:  o.StreamWindow,
 		ConnWindow:    o.ConnWindow,
-		ReadBuffer:    o.ReadBuffer,
 		Workers:       int(o.Workers),
 		Keepalive:     o.keepalive(),
 		Enforcement:   o.enforcement(),

@@ -53,7 +53,7 @@ const (
 	defaultHeaderList = 16 << 20
 	defaultReceive    = 4 << 20
 	defaultFrame      = 1 << 20
-	defaultBuffer     = 64 << 10
+	defaultBuffer     = 32 << 10 // a size of gRPC's pools, whose next one is 1 MiB
 	defaultMinPing    = 5 * time.Minute
 	forever           = time.Duration(math.MaxInt64)
 )
