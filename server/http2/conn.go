@@ -51,6 +51,8 @@ type conn struct {
 	cut     recent // calls that have ended before it: frames of them are on their way
 	dropped recent // calls that their client has canceled
 	ready   []*stream
+	turn    turn
+	ended   sync.Once
 	free    []*stream // calls that have ended, for reuse
 
 	// What the client allows.
@@ -86,17 +88,10 @@ func newConn(s *Server, raw net.Conn) *conn {
 	return c
 }
 
-// serve handles the frames of the connection until it ends.
+// serve opens the connection and handles its frames. It may return before the connection ends: see turn.
 func (c *conn) serve() {
-	defer func() {
-		if p := recover(); p != nil {
-			log.Panicked(c.opts.Log, "panic while serving gRPC", p)
-			c.close(errPanicked)
-		}
-		c.linger()
-		_ = c.raw.Close()
-		c.wg.Wait()
-	}()
+	ends := true
+	defer func() { c.endIf(ends, recover()) }()
 	_ = c.raw.SetDeadline(time.Now().Add(openTime))
 	if err := c.open(); err != nil {
 		c.close(err)
@@ -107,7 +102,31 @@ func (c *conn) serve() {
 	if c.server.isDraining() {
 		c.drain("graceful_stop")
 	}
-	c.read()
+	ends = c.read()
+}
+
+// readOn handles frames in place of a goroutine that is busy otherwise.
+func (c *conn) readOn() {
+	ends := true
+	defer func() { c.endIf(ends, recover()) }()
+	ends = c.read()
+}
+
+// endIf ends the connection when nobody reads it any more.
+func (c *conn) endIf(ends bool, panicked any) {
+	if panicked != nil {
+		log.Panicked(c.opts.Log, "panic while serving gRPC", panicked)
+		c.close(errPanicked)
+	}
+	if !ends {
+		return
+	}
+	c.ended.Do(func() {
+		c.linger()
+		_ = c.raw.Close()
+		c.wg.Wait()
+		c.server.forget(c)
+	})
 }
 
 var (

@@ -7,6 +7,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+
+	"triton/pkg/nonblock"
 )
 
 // callContext is the context of a call. It is the call itself, so that it costs nothing. Like everything of a call
@@ -96,6 +98,8 @@ func (x *callContext) Value(key any) any {
 		return &x.conn.peer
 	case streamKey:
 		return (*transportStream)(x)
+	case nonblock.WaitKey:
+		return (*turnHook)(x)
 	}
 	return nil
 }

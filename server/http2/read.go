@@ -74,31 +74,39 @@ func (c *conn) fill() error {
 	return err
 }
 
-// read handles frames until the connection ends.
-func (c *conn) read() {
-	defer func() {
-		if c.in.buf != nil {
-			c.opts.Buffers.Put(c.in.buf)
-		}
-	}()
+// read handles frames until the connection ends. It returns false if another goroutine reads now.
+func (c *conn) read() (ends bool) {
 	for {
-		if err := c.frames(); err != nil {
-			return
+		err := c.frames()
+		if !c.startCalls() {
+			return false
 		}
-		if err := c.fill(); err != nil {
+		if err == nil {
+			err = c.fill()
+		}
+		if err != nil {
 			c.close(err)
-			return
+			break
 		}
 		c.life.read()
 	}
+	if c.in.buf != nil {
+		c.opts.Buffers.Put(c.in.buf)
+		c.in.buf = nil
+	}
+	return true
 }
 
-// frames handles the frames that were read, sends what they require, and starts the calls that they began.
-func (c *conn) frames() error {
-	defer c.startReady() // when a frame panics, too: the calls have begun
+// frames handles the frames that were read, and sends what they require.
+func (c *conn) frames() (err error) {
+	defer func() {
+		if p := recover(); p != nil { // the calls have begun
+			c.startReady()
+			panic(p)
+		}
+	}()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var err error
 	progress := false // since the last call: more than a part of a header list
 	for more := true; more && err == nil && c.err == nil; {
 		more, err = c.frame()

@@ -107,7 +107,9 @@ func (s *stream) finish(st *status.Status) {
 	s.over = true
 	s.endContext()
 	s.wake()
-	c.flush(true)
+	if !s.inline || len(c.out) > maxHeld {
+		c.flush(true)
+	}
 }
 
 // detailsField has the whole status, if that is more than a code and a message.

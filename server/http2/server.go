@@ -185,15 +185,15 @@ func (s *Server) start(raw net.Conn) {
 	s.conns[c] = struct{}{}
 	s.serving.Add(1)
 	s.mu.Unlock()
-	go func() {
-		defer s.serving.Done()
-		defer func() {
-			s.mu.Lock()
-			delete(s.conns, c)
-			s.mu.Unlock()
-		}()
-		c.serve()
-	}()
+	go c.serve()
+}
+
+// forget forgets a connection that has ended.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	s.serving.Done()
 }
 
 // all returns the connections.

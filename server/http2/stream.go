@@ -25,6 +25,7 @@ type stream struct {
 
 	// The rest is used with conn.mu.
 	over      bool  // nothing more is sent or received
+	inline    bool  // the goroutine that reads runs the call
 	remoteEnd bool  // the client has sent its last frame
 	err       error // of the context
 	reader    waiter
@@ -273,6 +274,10 @@ func (s *stream) await(n int) error {
 			return io.EOF
 		case s.remoteEnd:
 			return io.ErrUnexpectedEOF
+		}
+		if s.inline {
+			s.conn.takeOver()
+			continue
 		}
 		s.want = n
 		s.reader.arm()

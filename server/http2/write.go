@@ -124,6 +124,10 @@ func (s *stream) sendLarge(prefix []byte, data mem.BufferSlice) error {
 			if s.over || s.window > 0 && c.window > 0 && !c.writing {
 				break
 			}
+			if s.inline {
+				c.takeOver()
+				continue
+			}
 			c.senders = append(c.senders, s)
 			s.sender.arm()
 			s.sender.wait(&c.mu)

@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 
+	"triton/pkg/nonblock"
 	"triton/pkg/status"
 )
 
@@ -60,9 +61,7 @@ func (r *Request) Unary() {
 
 // CancelWith makes Cancelled report true when ctx ends.
 func (r *Request) CancelWith(ctx context.Context) {
-	if ctx.Done() != nil {
-		r.ctx = ctx
-	}
+	r.ctx = ctx
 }
 
 // Take returns the response to a caller that ran the batch itself: the held response, or
@@ -78,14 +77,14 @@ func (r *Request) Take(ctx context.Context) (*Response, error) {
 // Wait blocks until the final response of a Unary request or the end of ctx, which
 // cancels the request. The caller releases the response.
 func (r *Request) Wait(ctx context.Context) (*Response, error) {
-	done := ctx.Done()
-	if done == nil || len(r.wait.ch) > 0 {
+	if len(r.wait.ch) > 0 {
 		return r.result(<-r.wait.ch)
 	}
+	nonblock.WillWait(ctx)
 	select {
 	case resp := <-r.wait.ch:
 		return r.result(resp)
-	case <-done:
+	case <-ctx.Done():
 		r.Cancel()
 		return nil, Cancelled(ctx)
 	}
