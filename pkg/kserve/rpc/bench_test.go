@@ -102,6 +102,9 @@ func TestAllocations(t *testing.T) {
 		out.Free()
 	})
 	require.LessOrEqual(t, n, 1.1, "encode: the list of buffers")
+	var buffer []byte
+	n = testing.AllocsPerRun(1000, func() { buffer, _ = c.AppendMessage(buffer[:0], resp) })
+	require.LessOrEqual(t, n, 0.1, "append")
 	resp.Reset()
 	require.Zero(t, pool.Outstanding())
 }

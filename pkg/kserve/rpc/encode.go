@@ -48,6 +48,12 @@ func (c *Codec) EncodeResponse(r *kserve.Response) mem.BufferSlice {
 }
 
 func (w *writer) response(r *kserve.Response) mem.BufferSlice {
+	w.fields(r)
+	return w.raws(responseRaw, r.Outputs)
+}
+
+// fields writes what comes before the raw contents.
+func (w *writer) fields(r *kserve.Response) {
 	b := w.head
 	b = appendString(b, 1, r.ModelName)
 	b = appendString(b, 2, r.ModelVersion)
@@ -59,7 +65,6 @@ func (w *writer) response(r *kserve.Response) mem.BufferSlice {
 		b = appendTensor(b, responseTensors, &r.Outputs[i])
 	}
 	w.head = b
-	return w.raws(responseRaw, r.Outputs)
 }
 
 // writer fills one block and lends the transport large tensors in between.
@@ -100,12 +105,7 @@ func rawSize(ts []kserve.Tensor) int {
 // raws writes the raw contents and ends the message.
 func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice {
 	if w.loans == 0 {
-		for i := range ts {
-			d := &ts[i].Data
-			w.rawHeader(num, d.Len())
-			w.copy(d)
-		}
-		w.check()
+		w.copyRaws(num, ts)
 		return mem.BufferSlice{w.block.buffer(len(w.head))}
 	}
 	whole := w.block.buffer(len(w.block.data))
@@ -132,6 +132,16 @@ func (w *writer) raws(num protowire.Number, ts []kserve.Tensor) mem.BufferSlice 
 	}
 	w.check()
 	return out
+}
+
+// copyRaws writes raw contents of which nothing is lent, and ends the message.
+func (w *writer) copyRaws(num protowire.Number, ts []kserve.Tensor) {
+	for i := range ts {
+		d := &ts[i].Data
+		w.rawHeader(num, d.Len())
+		w.copy(d)
+	}
+	w.check()
 }
 
 // check panics, in builds with invariants, when the size of the message was

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,42 @@ func TestResponseRoundTrip(t *testing.T) {
 		out.Reset()
 		require.Zero(t, pool.Outstanding())
 	}
+}
+
+// TestAppendMessage: what is appended is what Marshal writes, and tensors that would be lent are not appended.
+func TestAppendMessage(t *testing.T) {
+	t.Parallel()
+	pool := tensor.NewPool()
+	c := rpc.NewCodec(pool)
+	r := rand.New(rand.NewPCG(5, 6))
+	appended, lent := 0, 0
+	for i := range 300 {
+		in := kserve.Response{ModelName: "m", ModelVersion: "12", ID: strings.Repeat("i", r.IntN(3))}
+		random(r, pool, in.AddOutput)
+		var v any = &in
+		if i%2 == 1 {
+			v = &rpc.StreamResponse{Error: strings.Repeat("e", r.IntN(3)), Response: &in}
+		}
+		large := slices.ContainsFunc(in.Outputs, func(t kserve.Tensor) bool { return t.Data.Len() > 16<<10 })
+		got, ok := c.AppendMessage([]byte("before"), v)
+		require.Equal(t, !large, ok)
+		if ok {
+			appended++
+			data, err := c.Marshal(v)
+			require.NoError(t, err)
+			require.Equal(t, "before"+string(data.Materialize()), string(got))
+			data.Free()
+		} else {
+			lent++
+			require.Equal(t, "before", string(got))
+		}
+		in.Reset()
+	}
+	require.Positive(t, appended)
+	require.Positive(t, lent)
+	_, ok := c.AppendMessage(nil, &inferencepb.ServerLiveRequest{})
+	require.False(t, ok, "others are not appended")
+	require.Zero(t, pool.Outstanding())
 }
 
 // TestLentMemoryOutlivesTheMessage: gRPC may write after the message was reset.
