@@ -68,7 +68,11 @@ func countThroughDrains(t *testing.T, serve func() transport, requests uint64) {
 	var sending sync.WaitGroup
 	for range connections {
 		conn, err := grpc.NewClient("passthrough:current", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDisableRetry(),
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}}),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff: backoff.Config{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond},
+				// Otherwise that is how long a connection may take, and one that is open a moment later is closed under its calls.
+				MinConnectTimeout: 20 * time.Second,
+			}),
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "tcp", *address.Load())
 			}))

@@ -26,11 +26,26 @@ const (
 
 func messageSize(prefix [prefixLen]byte) int { return int(binary.BigEndian.Uint32(prefix[1:])) }
 
-// send sends a message.
-func (s *stream) send(compressed byte, data mem.BufferSlice) error {
+// prefix returns the memory of a prefix, with some behind it.
+func (s *stream) prefix() []byte {
+	if s.message == nil {
+		s.message = make([]byte, prefixLen, firstMessage)
+	}
+	return s.message[:prefixLen]
+}
+
+const (
+	// firstMessage is the memory of a short message, and maxMessage what a call keeps for the next one.
+	firstMessage = 256
+	maxMessage   = 64 << 10
+)
+
+// send sends a message: what is in head behind the prefix, and data behind that.
+func (s *stream) send(compressed byte, head []byte, data mem.BufferSlice) error {
 	c := s.conn
-	size := data.Len()
-	prefix := binary.BigEndian.AppendUint32([]byte{compressed}, uint32(size))
+	size := len(head) + data.Len()
+	head[0] = compressed
+	binary.BigEndian.PutUint32(head[1:], uint32(size-prefixLen))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.over {
@@ -42,14 +57,14 @@ func (s *stream) send(compressed byte, data mem.BufferSlice) error {
 			return err
 		}
 	}
-	total := int64(prefixLen + size)
+	total := int64(size)
 	if total > smallMessage || total > min(s.window, c.window, int64(c.maxFrame)) || len(c.out)+len(c.rest) > maxQueued {
-		return s.sendLarge(prefix, data)
+		return s.sendLarge(head, data)
 	}
 	s.window -= total
 	c.window -= total
 	c.life.sent = true
-	c.out = append(h2frame.AppendHead(c.out, int(total), http2.FrameData, 0, s.id), prefix...)
+	c.out = append(h2frame.AppendHead(c.out, size, http2.FrameData, 0, s.id), head...)
 	for _, b := range data {
 		c.out = append(c.out, b.ReadOnlyData()...)
 	}

@@ -45,21 +45,33 @@ func compressor(name string) encoding.Compressor { return encoding.GetCompressor
 // SendMsg implements grpc.ServerStream. The message is written, or copied, when it returns.
 func (s *serverStream) SendMsg(m any) error {
 	call := (*stream)(s)
+	plain := call.encoding == "" || call.encoding == identity
+	if codec, ok := call.conn.opts.Codec.(appender); ok && plain {
+		if b, ok := codec.AppendMessage(call.prefix(), m); ok {
+			call.message = b
+			return call.send(0, b, nil)
+		}
+	}
 	data, err := call.conn.opts.Codec.Marshal(m)
 	if err != nil {
 		return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
 	}
 	defer func() { data.Free() }()
 	compressed := byte(0)
-	if e := call.encoding; e != "" && e != identity && data.Len() > 0 {
-		packed, err := compress(compressor(e), data, call.conn.opts.Buffers)
+	if !plain && data.Len() > 0 {
+		packed, err := compress(compressor(call.encoding), data, call.conn.opts.Buffers)
 		if err != nil {
 			return err
 		}
 		data.Free()
 		data, compressed = packed, 1
 	}
-	return call.send(compressed, data)
+	return call.send(compressed, call.prefix(), data)
+}
+
+// appender is a codec that can write short messages without buffers of their own.
+type appender interface {
+	AppendMessage(b []byte, m any) ([]byte, bool)
 }
 
 func compress(z encoding.Compressor, data mem.BufferSlice, pool mem.BufferPool) (out mem.BufferSlice, err error) {

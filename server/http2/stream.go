@@ -36,6 +36,7 @@ type stream struct {
 	deadline  time.Time
 
 	// Received and not read.
+	read     [1]mem.Buffer // the list that Read returned
 	queue    []chunk
 	queued   int   // bytes in it
 	want     int   // bytes that the handler waits for
@@ -45,6 +46,7 @@ type stream struct {
 
 	// Sent.
 	window     int64
+	message    []byte // a prefix, and a short message behind it
 	headerSent bool
 	header     metadata.MD
 	trailer    metadata.MD
@@ -118,7 +120,10 @@ func (s *stream) free() {
 	if s.timer != nil || s.done != nil || s.err != nil || c.in.data.to == s || len(c.free) == maxFree {
 		return
 	}
-	*s = stream{conn: c, head: s.head, over: true, reader: s.reader, sender: s.sender, queue: s.queue}
+	if cap(s.message) > maxMessage {
+		s.message = nil
+	}
+	*s = stream{conn: c, head: s.head, over: true, reader: s.reader, sender: s.sender, queue: s.queue, message: s.message}
 	c.free = append(c.free, s)
 }
 
@@ -236,7 +241,7 @@ func (w *waiter) wait(mu *sync.Mutex) {
 // Sizes of the memory of messages that arrive.
 const (
 	maxChunk = 1 << 20
-	minChunk = 256
+	minChunk = 1<<10 + 1 // package mem has no pool for shorter ones
 )
 
 // receive takes bytes of a frame, of which more are to come. The caller holds mu.
@@ -347,7 +352,7 @@ func (s *stream) drop() {
 	s.queue = s.queue[:n]
 }
 
-// Read reads n bytes of a message. The caller frees them.
+// Read reads n bytes of a message. The caller frees them, and uses the list until the next Read.
 func (s *stream) Read(n int) (mem.BufferSlice, error) {
 	c := s.conn
 	c.mu.Lock()
@@ -355,7 +360,7 @@ func (s *stream) Read(n int) (mem.BufferSlice, error) {
 	if err := s.await(n); err != nil {
 		return nil, err
 	}
-	out := make(mem.BufferSlice, 0, 1)
+	out := s.read[:0]
 	s.queued -= n
 	s.consume(n)
 	for n > 0 {
