@@ -241,6 +241,7 @@ func (w *waiter) wait(mu *sync.Mutex) {
 // Sizes of the memory of messages that arrive.
 const (
 	maxChunk = 1 << 20
+	midChunk = 32 << 10  // pools have no size between this and maxChunk
 	minChunk = 1<<10 + 1 // package mem has no pool for shorter ones
 )
 
@@ -258,6 +259,9 @@ func (s *stream) receive(b []byte, more int) {
 			}
 		}
 		size := max(len(b)+more, s.want-s.queued+len(b), minChunk)
+		if size > midChunk && size < maxChunk {
+			size = midChunk
+		}
 		buf := s.conn.opts.Buffers.Get(min(size, maxChunk))
 		*buf = (*buf)[:cap(*buf)]
 		s.queue = append(s.queue, chunk{buf: buf})
