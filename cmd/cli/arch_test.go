@@ -57,7 +57,7 @@ var rooms = []room{
 	{"server/scheduler", "server/infer pkg/modelconfig pkg/kserve"},
 	{"server/access", "server/infer pkg"},
 	{"server/http1 server/http2 server/connlimit server/hostpolicy", "pkg/kserve pkg"},
-	{"server/infer server/memory server/stats server/readiness", "pkg/kserve"},
+	{"server/infer server/memory server/stats server/readiness", "pkg/kserve pkg"},
 	{"pkg/client pkg/scrape", "pkg/modelconfig pkg/kserve pkg"},
 	{"pkg/modelconfig pkg/onnxmodel pkg/framework pkg/trafficrules pkg/fleetstate", "pkg/kserve pkg"},
 	{"pkg/kserve pkg/tensor pkg/inferencepb", "pkg"},
