@@ -52,6 +52,7 @@ func (p pipes) Accept() (net.Conn, error) {
 	}
 	return nil, net.ErrClosed
 }
+
 func (p pipes) Close() error {
 	defer func() { _ = recover() }() // closed twice
 	close(p)
