@@ -2,8 +2,10 @@ package http2
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -196,26 +198,21 @@ func (s *Server) forget(c *conn) {
 	s.serving.Done()
 }
 
-// all returns the connections.
-func (s *Server) all() []*conn {
-	all := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
-		all = append(all, c)
+// acceptNoMore closes the listeners after it has set a flag, and returns the connections.
+func (s *Server) acceptNoMore(flag *bool) []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*flag = true
+	for l := range s.listeners {
+		_ = l.Close()
 	}
-	return all
+	return slices.Collect(maps.Keys(s.conns))
 }
 
 // GracefulStop accepts no more connections, asks all clients to use another one, and returns when their calls, and
 // all handlers, have ended.
 func (s *Server) GracefulStop() {
-	s.mu.Lock()
-	s.draining = true
-	for l := range s.listeners {
-		_ = l.Close()
-	}
-	conns := s.all()
-	s.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range s.acceptNoMore(&s.draining) {
 		c.drain("graceful_stop")
 	}
 	s.serving.Wait()
@@ -225,14 +222,7 @@ func (s *Server) GracefulStop() {
 
 // Stop ends all connections and calls. It does not wait for handlers.
 func (s *Server) Stop() {
-	s.mu.Lock()
-	s.stopped = true
-	for l := range s.listeners {
-		_ = l.Close()
-	}
-	conns := s.all()
-	s.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range s.acceptNoMore(&s.stopped) {
 		c.close(errStopped)
 	}
 	s.serving.Wait()
