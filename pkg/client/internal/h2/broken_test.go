@@ -8,6 +8,8 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/h2frame"
 )
 
 // script is what a server does with a request, and the error of the call.
@@ -62,18 +64,18 @@ func scripts() []script {
 		{"refused", func(p *peer, id uint32) { _ = p.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, codes.Unavailable, "stream terminated by RST_STREAM with error code: REFUSED_STREAM"},
 		{"hangs up", func(p *peer, _ uint32) { _ = p.conn.Close() }, codes.Unavailable, `connection error: desc = "error reading from server: EOF"`},
 		{"goes away", func(p *peer, _ uint32) {
-			_ = p.WriteGoAway(maxWindow, http2.ErrCodeEnhanceYourCalm, []byte("too much"))
+			_ = p.WriteGoAway(h2frame.MaxWindow, http2.ErrCodeEnhanceYourCalm, []byte("too much"))
 			_ = p.conn.Close()
 		}, codes.Unavailable, `closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: ENHANCE_YOUR_CALM, debug data: "too much"`},
 		{"unprocessed", func(p *peer, _ uint32) { _ = p.WriteGoAway(0, http2.ErrCodeNo, nil) }, codes.Unavailable, "the stream is rejected because server is draining the connection"},
 		{"stream window overflows", func(p *peer, id uint32) {
 			for range 2 {
-				_ = p.WriteWindowUpdate(id, maxWindow)
+				_ = p.WriteWindowUpdate(id, h2frame.MaxWindow)
 			}
 		}, codes.Internal, violated + "WINDOW_UPDATE by 2147483647"},
 		{"window overflows", func(p *peer, _ uint32) {
 			for range 2 {
-				_ = p.WriteWindowUpdate(0, maxWindow)
+				_ = p.WriteWindowUpdate(0, h2frame.MaxWindow)
 			}
 		}, codes.Unavailable, violated + "FLOW_CONTROL_ERROR"},
 		{"long frame", raw(0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1), codes.Unavailable, violated + "FRAME_SIZE_ERROR: a frame has 16777215 bytes"},
@@ -94,8 +96,8 @@ func scripts() []script {
 		{"too many data", func(p *peer, id uint32) {
 			p.begin(id)
 			_ = p.WriteData(id, false, []byte{0, 0x7f, 0, 0, 0})
-			for range connWindow / smallestFrame {
-				if p.WriteDataPadded(id, false, make([]byte, smallestFrame-256), make([]byte, 255)) != nil {
+			for range connWindow / h2frame.SmallestMax {
+				if p.WriteDataPadded(id, false, make([]byte, h2frame.SmallestMax-256), make([]byte, 255)) != nil {
 					return
 				}
 			}

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/net/http2"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/h2frame"
 )
 
 // Request is how a call begins.
@@ -124,7 +126,7 @@ func (c *Call) Start(conn *Conn, r *Request, first Outgoing) error {
 	}
 	c.id = conn.nextID
 	conn.nextID += 2
-	conn.draining = conn.draining || conn.nextID > maxWindow-2 // there are no more numbers
+	conn.draining = conn.draining || conn.nextID > h2frame.MaxWindow-2 // there are no more numbers
 	conn.calls[c.id] = c
 	c.err, c.halfClosed, c.begun, c.foreign, c.encoding = nil, false, false, nil, ""
 	c.window, c.receives, c.unacked = conn.initial, streamWindow, 0

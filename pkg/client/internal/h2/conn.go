@@ -2,7 +2,6 @@ package h2
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 
+	"triton/pkg/h2frame"
 	"triton/pkg/nonblock"
 )
 
@@ -70,14 +70,14 @@ func Open(ctx context.Context, dial func(context.Context) (net.Conn, error), now
 	c := &Conn{
 		socket: socket, quick: nonblock.New(socket), now: now,
 		calls: map[uint32]*Call{}, nextID: 1, lastID: math.MaxInt32,
-		maxStreams: math.MaxUint32, maxFrame: smallestFrame, maxList: math.MaxUint64,
-		initial: initialWindow, window: initialWindow, receives: connWindow,
+		maxStreams: math.MaxUint32, maxFrame: h2frame.SmallestMax, maxList: math.MaxUint64,
+		initial: h2frame.InitialWindow, window: h2frame.InitialWindow, receives: connWindow,
 	}
 	c.in.src, c.in.buf = io.Reader(socket), make([]byte, readBuffer)
 	if c.quick != nil {
 		c.in.src = c.quick
 	}
-	c.in.fields.decoder = hpack.NewDecoder(initialTable, c.in.fields.add)
+	c.in.fields.decoder = hpack.NewDecoder(h2frame.InitialTable, c.in.fields.add)
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	err = c.greet()
 	if !stop() && err == nil {
@@ -94,11 +94,11 @@ func Open(ctx context.Context, dial func(context.Context) (net.Conn, error), now
 // greet sends the preface and reads the first frame of the server.
 func (c *Conn) greet() error {
 	b := append([]byte(nil), http2.ClientPreface...)
-	b = appendFrame(b, 3*settingLen, http2.FrameSettings, 0, 0)
-	b = appendSetting(b, http2.SettingEnablePush, 0)
-	b = appendSetting(b, http2.SettingInitialWindowSize, streamWindow)
-	b = appendSetting(b, http2.SettingMaxHeaderListSize, maxHeaderList)
-	b = appendWindowUpdate(b, 0, connWindow-initialWindow)
+	b = h2frame.AppendHead(b, 3*h2frame.SettingLen, http2.FrameSettings, 0, 0)
+	b = h2frame.AppendSetting(b, http2.SettingEnablePush, 0)
+	b = h2frame.AppendSetting(b, http2.SettingInitialWindowSize, streamWindow)
+	b = h2frame.AppendSetting(b, http2.SettingMaxHeaderListSize, maxHeaderList)
+	b = h2frame.AppendWindowUpdate(b, 0, connWindow-h2frame.InitialWindow)
 	if _, err := c.socket.Write(b); err != nil {
 		return fmt.Errorf("transport: failed to write client preface: %w", err)
 	}
@@ -107,9 +107,9 @@ func (c *Conn) greet() error {
 			switch {
 			case string(c.in.buf[c.in.r:c.in.r+5]) == "HTTP/":
 				return errors.New("error reading server preface: http2: failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header")
-			case h.kind != http2.FrameSettings || h.flags&http2.FlagSettingsAck != 0 || h.length > smallestFrame:
-				return fmt.Errorf("error reading server preface: the first frame is %v of %d bytes, not SETTINGS", h.kind, h.length)
-			case c.in.w-c.in.r >= frameHeader+h.length:
+			case h.Kind != http2.FrameSettings || h.Flags&http2.FlagSettingsAck != 0 || h.Len > h2frame.SmallestMax:
+				return fmt.Errorf("error reading server preface: the first frame is %v of %d bytes, not SETTINGS", h.Kind, h.Len)
+			case c.in.w-c.in.r >= h2frame.HeadLen+h.Len:
 				return c.frames()
 			}
 		}
@@ -171,9 +171,7 @@ func (c *Conn) lost(err error) error {
 func (c *Conn) violated(err error) {
 	var f *fault
 	if errors.As(err, &f) && c.err == nil && !c.flushing {
-		b := append(c.out, appendFrame(nil, 8, http2.FrameGoAway, 0, 0)...)
-		b = binary.BigEndian.AppendUint32(b, 0)
-		b = binary.BigEndian.AppendUint32(b, uint32(f.code))
+		b := h2frame.AppendGoAway(c.out, 0, f.code, "")
 		if c.quick != nil {
 			_, _ = c.quick.TryWrite(b)
 		}
@@ -200,7 +198,7 @@ var errDrained = errors.New("the server closed the connection after its last cal
 
 // abandon ends a call before the server has, and tells the server. The caller holds mu.
 func (c *Conn) abandon(call *Call, code http2.ErrCode, err error) {
-	c.out = appendReset(c.out, call.id, code)
+	c.out = h2frame.AppendReset(c.out, call.id, code)
 	c.end(call, err)
 }
 

@@ -8,23 +8,25 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/h2frame"
 )
 
-func (c *Conn) settings(h header, b []byte) error {
+func (c *Conn) settings(h h2frame.Head, b []byte) error {
 	switch {
-	case h.id != 0:
-		return violation(http2.ErrCodeProtocol, "SETTINGS of stream %d", h.id)
-	case h.flags&http2.FlagSettingsAck != 0 && h.length != 0 || h.length%settingLen != 0:
-		return violation(http2.ErrCodeFrameSize, "SETTINGS of %d bytes", h.length)
-	case h.flags&http2.FlagSettingsAck != 0:
+	case h.ID != 0:
+		return violation(http2.ErrCodeProtocol, "SETTINGS of stream %d", h.ID)
+	case h.Flags&http2.FlagSettingsAck != 0 && h.Len != 0 || h.Len%h2frame.SettingLen != 0:
+		return violation(http2.ErrCodeFrameSize, "SETTINGS of %d bytes", h.Len)
+	case h.Flags&http2.FlagSettingsAck != 0:
 		return nil
 	}
-	for ; len(b) > 0; b = b[settingLen:] {
+	for ; len(b) > 0; b = b[h2frame.SettingLen:] {
 		if err := c.set(http2.SettingID(binary.BigEndian.Uint16(b)), binary.BigEndian.Uint32(b[2:])); err != nil {
 			return err
 		}
 	}
-	c.out = appendFrame(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
+	c.out = h2frame.AppendHead(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
 	c.wakeWaiting()
 	c.wakeBlocked()
 	return nil
@@ -33,7 +35,7 @@ func (c *Conn) settings(h header, b []byte) error {
 func (c *Conn) set(id http2.SettingID, v uint32) error {
 	switch id {
 	case http2.SettingHeaderTableSize:
-		if v < initialTable && !c.noTable {
+		if v < h2frame.InitialTable && !c.noTable {
 			// The peer must learn that the table shrinks. An empty one suits every size.
 			c.noTable, c.dropTable, c.indexed = true, true, nil
 		}
@@ -42,16 +44,16 @@ func (c *Conn) set(id http2.SettingID, v uint32) error {
 	case http2.SettingMaxHeaderListSize:
 		c.maxList = uint64(v)
 	case http2.SettingMaxFrameSize:
-		if v < smallestFrame || v > largestFrame {
+		if v < h2frame.SmallestMax || v > h2frame.LargestMax {
 			return violation(http2.ErrCodeProtocol, "MAX_FRAME_SIZE is %d", v)
 		}
 		c.maxFrame = int(v)
 	case http2.SettingInitialWindowSize:
-		if v > maxWindow {
+		if v > h2frame.MaxWindow {
 			return violation(http2.ErrCodeFlowControl, "INITIAL_WINDOW_SIZE is %d", v)
 		}
 		for _, call := range c.calls {
-			if call.window += int64(v) - c.initial; call.window > maxWindow {
+			if call.window += int64(v) - c.initial; call.window > h2frame.MaxWindow {
 				return violation(http2.ErrCodeFlowControl, "INITIAL_WINDOW_SIZE %d makes a window of %d", v, call.window)
 			}
 		}
@@ -60,38 +62,38 @@ func (c *Conn) set(id http2.SettingID, v uint32) error {
 	return nil
 }
 
-func (c *Conn) ping(h header, b []byte) error {
+func (c *Conn) ping(h h2frame.Head, b []byte) error {
 	switch {
-	case h.id != 0:
-		return violation(http2.ErrCodeProtocol, "PING of stream %d", h.id)
+	case h.ID != 0:
+		return violation(http2.ErrCodeProtocol, "PING of stream %d", h.ID)
 	case len(b) != 8:
 		return violation(http2.ErrCodeFrameSize, "PING of %d bytes", len(b))
-	case h.flags&http2.FlagPingAck == 0:
-		c.out = append(appendFrame(c.out, len(b), http2.FramePing, http2.FlagPingAck, 0), b...)
+	case h.Flags&http2.FlagPingAck == 0:
+		c.out = append(h2frame.AppendHead(c.out, len(b), http2.FramePing, http2.FlagPingAck, 0), b...)
 	}
 	return nil
 }
 
-func (c *Conn) windowUpdate(h header, b []byte) error {
+func (c *Conn) windowUpdate(h h2frame.Head, b []byte) error {
 	if len(b) != 4 {
 		return violation(http2.ErrCodeFrameSize, "WINDOW_UPDATE of %d bytes", len(b))
 	}
-	n := int64(binary.BigEndian.Uint32(b) & maxWindow)
-	if h.id == 0 {
-		if c.window += n; n == 0 || c.window > maxWindow {
+	n := int64(binary.BigEndian.Uint32(b) & h2frame.MaxWindow)
+	if h.ID == 0 {
+		if c.window += n; n == 0 || c.window > h2frame.MaxWindow {
 			return violation(http2.ErrCodeFlowControl, "WINDOW_UPDATE by %d to %d", n, c.window)
 		}
 		c.wakeBlocked()
 		return nil
 	}
-	if c.idle(h.id) {
-		return violation(http2.ErrCodeProtocol, "WINDOW_UPDATE of stream %d, which has not begun", h.id)
+	if c.idle(h.ID) {
+		return violation(http2.ErrCodeProtocol, "WINDOW_UPDATE of stream %d, which has not begun", h.ID)
 	}
-	call := c.calls[h.id]
+	call := c.calls[h.ID]
 	if call == nil {
 		return nil
 	}
-	if call.window += n; n == 0 || call.window > maxWindow {
+	if call.window += n; n == 0 || call.window > h2frame.MaxWindow {
 		c.abandon(call, http2.ErrCodeFlowControl, internalError("the server violated HTTP/2: WINDOW_UPDATE by %d to %d", n, call.window))
 		return nil
 	}
@@ -110,14 +112,14 @@ var resetCodes = map[http2.ErrCode]codes.Code{
 	http2.ErrCodeInadequateSecurity: codes.PermissionDenied,
 }
 
-func (c *Conn) reset(h header, b []byte) error {
+func (c *Conn) reset(h h2frame.Head, b []byte) error {
 	switch {
 	case len(b) != 4:
 		return violation(http2.ErrCodeFrameSize, "RST_STREAM of %d bytes", len(b))
-	case c.idle(h.id):
-		return violation(http2.ErrCodeProtocol, "RST_STREAM of stream %d, which has not begun", h.id)
+	case c.idle(h.ID):
+		return violation(http2.ErrCodeProtocol, "RST_STREAM of stream %d, which has not begun", h.ID)
 	}
-	call := c.calls[h.id]
+	call := c.calls[h.ID]
 	if call == nil {
 		return nil
 	}
@@ -138,14 +140,14 @@ func (c *Conn) reset(h header, b []byte) error {
 }
 
 // goAway lets the calls end that the server processes, and starts no other one.
-func (c *Conn) goAway(h header, b []byte) error {
+func (c *Conn) goAway(h h2frame.Head, b []byte) error {
 	switch {
-	case h.id != 0:
-		return violation(http2.ErrCodeProtocol, "GOAWAY of stream %d", h.id)
+	case h.ID != 0:
+		return violation(http2.ErrCodeProtocol, "GOAWAY of stream %d", h.ID)
 	case len(b) < 8:
 		return violation(http2.ErrCodeFrameSize, "GOAWAY of %d bytes", len(b))
 	}
-	last, code, debug := binary.BigEndian.Uint32(b)&maxWindow, http2.ErrCode(binary.BigEndian.Uint32(b[4:])), b[8:]
+	last, code, debug := binary.BigEndian.Uint32(b)&h2frame.MaxWindow, http2.ErrCode(binary.BigEndian.Uint32(b[4:])), b[8:]
 	if last > c.lastID {
 		return violation(http2.ErrCodeProtocol, "GOAWAY with stream %d after one with %d", last, c.lastID)
 	}

@@ -7,39 +7,41 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/h2frame"
 )
 
 // beginData handles the header of a DATA frame, whose whole payload counts for the windows.
-func (c *Conn) beginData(h header) (more bool, err error) {
+func (c *Conn) beginData(h h2frame.Head) (more bool, err error) {
 	in := &c.in
-	if c.idle(h.id) {
-		return false, violation(http2.ErrCodeProtocol, "DATA of stream %d, which has not begun", h.id)
+	if c.idle(h.ID) {
+		return false, violation(http2.ErrCodeProtocol, "DATA of stream %d, which has not begun", h.ID)
 	}
-	size, pad, skip := h.length, 0, frameHeader
-	if h.flags&http2.FlagDataPadded != 0 {
+	size, pad, skip := h.Len, 0, h2frame.HeadLen
+	if h.Flags&http2.FlagDataPadded != 0 {
 		if size == 0 {
 			return false, violation(http2.ErrCodeFrameSize, "DATA has no room for its padding")
 		}
-		if in.w-in.r < frameHeader+1 {
+		if in.w-in.r < h2frame.HeadLen+1 {
 			return false, nil
 		}
-		pad = int(in.buf[in.r+frameHeader])
+		pad = int(in.buf[in.r+h2frame.HeadLen])
 		size, skip = size-1, skip+1
 		if pad > size {
 			return false, violation(http2.ErrCodeProtocol, "DATA is shorter than its padding")
 		}
 	}
 	in.r += skip
-	in.data = data{id: h.id, left: size - pad, pad: pad, end: h.flags&http2.FlagDataEndStream != 0, busy: true}
-	if c.receives -= int64(h.length); c.receives < 0 {
+	in.data = data{id: h.ID, left: size - pad, pad: pad, end: h.Flags&http2.FlagDataEndStream != 0, busy: true}
+	if c.receives -= int64(h.Len); c.receives < 0 {
 		return false, violation(http2.ErrCodeFlowControl, "DATA exceeds the window of the connection")
 	}
-	c.acknowledge(h.length)
-	if call := c.calls[h.id]; call != nil {
-		if call.receives -= int64(h.length); call.receives < 0 {
-			return false, violation(http2.ErrCodeFlowControl, "DATA exceeds the window of stream %d", h.id)
+	c.acknowledge(h.Len)
+	if call := c.calls[h.ID]; call != nil {
+		if call.receives -= int64(h.Len); call.receives < 0 {
+			return false, violation(http2.ErrCodeFlowControl, "DATA exceeds the window of stream %d", h.ID)
 		}
-		call.unacked += h.length
+		call.unacked += h.Len
 	}
 	return true, nil
 }
@@ -47,7 +49,7 @@ func (c *Conn) beginData(h header) (more bool, err error) {
 // acknowledge returns the bytes to the window of the connection, many at a time.
 func (c *Conn) acknowledge(n int) {
 	if c.unacked += n; c.unacked >= connWindow/4 {
-		c.out = appendWindowUpdate(c.out, 0, c.unacked)
+		c.out = h2frame.AppendWindowUpdate(c.out, 0, c.unacked)
 		c.receives += int64(c.unacked)
 		c.unacked = 0
 	}
@@ -57,7 +59,7 @@ func (c *Conn) acknowledge(n int) {
 // sends more than it takes must wait.
 func (c *Conn) acknowledgeCall(call *Call) {
 	if call.unacked >= streamWindow/4 && len(call.inbox.Messages) == 0 {
-		c.out = appendWindowUpdate(c.out, call.id, call.unacked)
+		c.out = h2frame.AppendWindowUpdate(c.out, call.id, call.unacked)
 		call.receives += int64(call.unacked)
 		call.unacked = 0
 	}

@@ -4,7 +4,6 @@
 package h2
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -18,13 +17,6 @@ const (
 	streamWindow = 4 << 20
 	connWindow   = 16 << 20
 
-	initialWindow  = 65535 // of HTTP/2
-	initialTable   = 4096
-	smallestFrame  = 16 << 10 // that every peer takes; of this side also the largest
-	largestFrame   = 1<<24 - 1
-	maxWindow      = 1<<31 - 1
-	frameHeader    = 9
-	settingLen     = 6
 	prefixLen      = 5       // in front of a message
 	maxHeaderList  = 1 << 20 // of a response
 	maxFragments   = 64      // frames of one header list beyond those that its size needs
@@ -69,21 +61,4 @@ func (f *fault) Error() string { return fmt.Sprintf("%s: %s", f.code, f.text) }
 
 func violation(code http2.ErrCode, format string, args ...any) error {
 	return &fault{code, fmt.Sprintf(format, args...)}
-}
-
-func appendFrame(b []byte, length int, kind http2.FrameType, flags http2.Flags, id uint32) []byte {
-	b = append(b, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags))
-	return binary.BigEndian.AppendUint32(b, id)
-}
-
-func appendSetting(b []byte, id http2.SettingID, value uint32) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(id)), value)
-}
-
-func appendWindowUpdate(b []byte, id uint32, n int) []byte {
-	return binary.BigEndian.AppendUint32(appendFrame(b, 4, http2.FrameWindowUpdate, 0, id), uint32(n))
-}
-
-func appendReset(b []byte, id uint32, code http2.ErrCode) []byte {
-	return binary.BigEndian.AppendUint32(appendFrame(b, 4, http2.FrameRSTStream, 0, id), uint32(code))
 }

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/h2frame"
 )
 
 // TestHeads: each request of a connection has the same fields, whatever table the server has.
@@ -95,7 +97,7 @@ func TestWindows(t *testing.T) {
 	address := play(t, func(p *peer) {
 		_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 		var body []byte
-		window, conn := 10, initialWindow
+		window, conn := 10, h2frame.InitialWindow
 		for {
 			switch f := p.next().(type) {
 			case nil:
@@ -164,7 +166,7 @@ func TestGoodbye(t *testing.T) {
 	address := play(t, func(p *peer) {
 		_ = p.WriteSettings()
 		id := p.request()
-		_ = p.WriteGoAway(maxWindow, http2.ErrCodeNo, nil)
+		_ = p.WriteGoAway(h2frame.MaxWindow, http2.ErrCodeNo, nil)
 		_ = p.WriteGoAway(id, http2.ErrCodeNo, nil)
 		p.answer(id, "last")
 		p.wait()

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/net/http2"
+	"triton/pkg/h2frame"
 )
 
 // Field is a header field. Its name is in lower case.
@@ -19,16 +19,6 @@ type Head struct {
 	size  uint64 // as SETTINGS_MAX_HEADER_LIST_SIZE counts it
 }
 
-// Representations of HPACK, RFC 7541, section 6.
-const (
-	hpackIndexed     = 0x80
-	hpackIncremental = 0x40
-	hpackLiteral     = 0
-	hpackTableSize   = 0x20
-	staticEntries    = 61
-	entryOverhead    = 32
-)
-
 // static are the fields that need no entry of the table.
 var static = map[Field]byte{
 	{":method", "POST"}: 3, {":scheme", "http"}: 6, {":scheme", "https"}: 7,
@@ -39,18 +29,18 @@ func NewHead(fields []Field) *Head {
 	h := &Head{}
 	var added []int // positions in later
 	for _, f := range fields {
-		h.size += uint64(len(f.Name) + len(f.Value) + entryOverhead)
+		h.size += uint64(len(f.Name) + len(f.Value) + h2frame.EntryOverhead)
 		if i, ok := static[f]; ok {
-			h.plain, h.first = append(h.plain, hpackIndexed|i), append(h.first, hpackIndexed|i)
-			added = append(added, int(i)-staticEntries)
+			h.plain, h.first = append(h.plain, h2frame.Indexed|i), append(h.first, h2frame.Indexed|i)
+			added = append(added, int(i)-h2frame.StaticEntries)
 			continue
 		}
-		h.plain = appendField(h.plain, hpackLiteral, f)
-		h.first = appendField(h.first, hpackIncremental, f)
-		h.table += uint32(len(f.Name) + len(f.Value) + entryOverhead)
+		h.plain = h2frame.AppendField(h.plain, h2frame.Literal, f.Name, f.Value)
+		h.first = h2frame.AppendField(h.first, h2frame.Incremental, f.Name, f.Value)
+		h.table += uint32(len(f.Name) + len(f.Value) + h2frame.EntryOverhead)
 		added = append(added, 0)
 	}
-	index := staticEntries // the newest entry has the lowest index
+	index := h2frame.StaticEntries // the newest entry has the lowest index
 	for _, i := range added {
 		if i == 0 {
 			index++
@@ -58,32 +48,13 @@ func NewHead(fields []Field) *Head {
 	}
 	for _, i := range added {
 		if i != 0 {
-			h.later = append(h.later, hpackIndexed|byte(i+staticEntries))
+			h.later = append(h.later, h2frame.Indexed|byte(i+h2frame.StaticEntries))
 			continue
 		}
-		h.later = appendInt(h.later, hpackIndexed, 7, index)
+		h.later = h2frame.AppendInt(h.later, h2frame.Indexed, 7, index)
 		index--
 	}
 	return h
-}
-
-func appendField(b []byte, kind byte, f Field) []byte {
-	b = append(b, kind)
-	b = append(appendInt(b, 0, 7, len(f.Name)), f.Name...)
-	return append(appendInt(b, 0, 7, len(f.Value)), f.Value...)
-}
-
-// appendInt appends an integer behind the flags in a byte of which it has some bits, RFC 7541, section 5.1.
-func appendInt(b []byte, flags byte, bits, v int) []byte {
-	most := 1<<bits - 1
-	if v < most {
-		return append(b, flags|byte(v))
-	}
-	b = append(b, flags|byte(most))
-	for v -= most; v >= 0x80; v >>= 7 {
-		b = append(b, 0x80|byte(v))
-	}
-	return append(b, byte(v))
 }
 
 // appendTimeout appends the field grpc-timeout, whose value has at most 8 digits.
@@ -98,19 +69,19 @@ func appendTimeout(b []byte, d time.Duration) []byte {
 		}
 		unit, n = u.unit, int64((d+u.size-1)/u.size)
 	}
-	return appendField(b, hpackLiteral, Field{"grpc-timeout", strconv.FormatInt(min(n, 1e8-1), 10) + string(unit)})
+	return h2frame.AppendField(b, h2frame.Literal, "grpc-timeout", strconv.FormatInt(min(n, 1e8-1), 10)+string(unit))
 }
 
 // appendHead appends the HEADERS frame of a call, with CONTINUATION frames if it is long.
 func (c *Conn) appendHead(h *Head, id uint32, timeout time.Duration) {
 	b := c.block[:0]
 	if c.dropTable {
-		b, c.dropTable = append(b, hpackTableSize), false
+		b, c.dropTable = append(b, h2frame.TableSize), false
 	}
 	switch {
 	case c.indexed == h:
 		b = append(b, h.later...)
-	case c.indexed == nil && h.table <= initialTable && !c.noTable:
+	case c.indexed == nil && h.table <= h2frame.InitialTable && !c.noTable:
 		c.indexed, b = h, append(b, h.first...)
 	default:
 		b = append(b, h.plain...)
@@ -119,17 +90,5 @@ func (c *Conn) appendHead(h *Head, id uint32, timeout time.Duration) {
 		b = appendTimeout(b, timeout)
 	}
 	c.block = b
-	kind := http2.FrameHeaders
-	for {
-		n := min(len(b), c.maxFrame)
-		flags := http2.Flags(0)
-		if n == len(b) {
-			flags = http2.FlagHeadersEndHeaders // the same bit as that of CONTINUATION
-		}
-		c.out = append(appendFrame(c.out, n, kind, flags, id), b[:n]...)
-		if b = b[n:]; len(b) == 0 {
-			return
-		}
-		kind = http2.FrameContinuation
-	}
+	c.out = h2frame.AppendBlock(c.out, b, id, false, c.maxFrame)
 }

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"triton/pkg/h2frame"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,7 +49,7 @@ func play(t *testing.T, script func(p *peer)) string {
 			wg.Go(func() {
 				defer func() { _ = conn.Close() }()
 				p := &peer{t: t, Framer: http2.NewFramer(conn, conn), conn: conn}
-				p.enc, p.dec = hpack.NewEncoder(&p.head), hpack.NewDecoder(initialTable, nil)
+				p.enc, p.dec = hpack.NewEncoder(&p.head), hpack.NewDecoder(h2frame.InitialTable, nil)
 				preface := make([]byte, len(http2.ClientPreface))
 				if _, err := io.ReadFull(conn, preface); err == nil && string(preface) == http2.ClientPreface {
 					script(p)

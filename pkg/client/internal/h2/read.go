@@ -1,10 +1,11 @@
 package h2
 
 import (
-	"encoding/binary"
 	"io"
 
 	"golang.org/x/net/http2"
+
+	"triton/pkg/h2frame"
 )
 
 const readBuffer = 64 << 10
@@ -28,30 +29,14 @@ type data struct {
 	busy bool
 }
 
-type header struct {
-	length int
-	kind   http2.FrameType
-	flags  http2.Flags
-	id     uint32
-}
-
 // header returns the header of the next frame if it is there.
-func (in *input) header() (header, bool) {
-	b := in.buf[in.r:in.w]
-	if len(b) < frameHeader {
-		return header{}, false
-	}
-	return header{
-		int(b[0])<<16 | int(b[1])<<8 | int(b[2]), http2.FrameType(b[3]), http2.Flags(b[4]),
-		binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1),
-	}, true
-}
+func (in *input) header() (h2frame.Head, bool) { return h2frame.ReadHead(in.buf[in.r:in.w]) }
 
 // fill reads more. The buffer has room for a whole frame.
 func (in *input) fill() error {
 	if in.r == in.w {
 		in.r, in.w = 0, 0
-	} else if len(in.buf)-in.r < frameHeader+smallestFrame {
+	} else if len(in.buf)-in.r < h2frame.HeadLen+h2frame.SmallestMax {
 		in.w, in.r = copy(in.buf, in.buf[in.r:in.w]), 0
 	}
 	n, err := in.src.Read(in.buf[in.w:])
@@ -110,22 +95,22 @@ func (c *Conn) frame() (more bool, err error) {
 	switch {
 	case !ok:
 		return false, nil
-	case h.length > smallestFrame:
-		return false, violation(http2.ErrCodeFrameSize, "a frame has %d bytes", h.length)
-	case in.list.open && (h.kind != http2.FrameContinuation || h.id != in.list.id):
-		return false, violation(http2.ErrCodeProtocol, "%v within a header list", h.kind)
-	case h.kind == http2.FrameData:
+	case h.Len > h2frame.SmallestMax:
+		return false, violation(http2.ErrCodeFrameSize, "a frame has %d bytes", h.Len)
+	case in.list.open && (h.Kind != http2.FrameContinuation || h.ID != in.list.id):
+		return false, violation(http2.ErrCodeProtocol, "%v within a header list", h.Kind)
+	case h.Kind == http2.FrameData:
 		return c.beginData(h)
-	case in.w-in.r < frameHeader+h.length:
+	case in.w-in.r < h2frame.HeadLen+h.Len:
 		return false, nil
 	}
-	payload := in.buf[in.r+frameHeader : in.r+frameHeader+h.length]
-	in.r += frameHeader + h.length
+	payload := in.buf[in.r+h2frame.HeadLen : in.r+h2frame.HeadLen+h.Len]
+	in.r += h2frame.HeadLen + h.Len
 	return true, c.handle(h, payload)
 }
 
-func (c *Conn) handle(h header, b []byte) error {
-	switch h.kind {
+func (c *Conn) handle(h h2frame.Head, b []byte) error {
+	switch h.Kind {
 	case http2.FrameHeaders:
 		return c.beginList(h, b)
 	case http2.FrameContinuation:
@@ -143,8 +128,8 @@ func (c *Conn) handle(h header, b []byte) error {
 	case http2.FramePushPromise:
 		return violation(http2.ErrCodeProtocol, "PUSH_PROMISE, which the client has disabled")
 	case http2.FramePriority:
-		if h.length != 5 {
-			return violation(http2.ErrCodeFrameSize, "PRIORITY of %d bytes", h.length)
+		if h.Len != 5 {
+			return violation(http2.ErrCodeFrameSize, "PRIORITY of %d bytes", h.Len)
 		}
 	}
 	return nil // frames of unknown types mean nothing

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"triton/pkg/h2frame"
 )
 
 // list is a header list whose frames are not all there.
@@ -33,7 +35,7 @@ type fields struct {
 }
 
 func (f *fields) add(h hpack.HeaderField) {
-	if f.size += len(h.Name) + len(h.Value) + entryOverhead; f.size > maxHeaderList {
+	if f.size += len(h.Name) + len(h.Value) + h2frame.EntryOverhead; f.size > maxHeaderList {
 		return
 	}
 	switch h.Name {
@@ -50,43 +52,43 @@ func (f *fields) add(h hpack.HeaderField) {
 	}
 }
 
-func (c *Conn) beginList(h header, b []byte) error {
-	if c.idle(h.id) {
-		return violation(http2.ErrCodeProtocol, "HEADERS of stream %d, which has not begun", h.id)
+func (c *Conn) beginList(h h2frame.Head, b []byte) error {
+	if c.idle(h.ID) {
+		return violation(http2.ErrCodeProtocol, "HEADERS of stream %d, which has not begun", h.ID)
 	}
 	pad := 0
-	if h.flags&http2.FlagHeadersPadded != 0 && len(b) > 0 {
+	if h.Flags&http2.FlagHeadersPadded != 0 && len(b) > 0 {
 		pad, b = int(b[0]), b[1:]
 	}
-	if h.flags&http2.FlagHeadersPriority != 0 {
+	if h.Flags&http2.FlagHeadersPriority != 0 {
 		pad += 5
 	}
 	if pad > len(b) {
 		return violation(http2.ErrCodeProtocol, "HEADERS is shorter than its padding")
 	}
-	if h.flags&http2.FlagHeadersPriority != 0 {
+	if h.Flags&http2.FlagHeadersPriority != 0 {
 		b, pad = b[5:], pad-5
 	}
 	b = b[:len(b)-pad]
-	end := h.flags&http2.FlagHeadersEndStream != 0
-	if h.flags&http2.FlagHeadersEndHeaders != 0 {
-		return c.decode(h.id, b, end)
+	end := h.Flags&http2.FlagHeadersEndStream != 0
+	if h.Flags&http2.FlagHeadersEndHeaders != 0 {
+		return c.decode(h.ID, b, end)
 	}
 	l := &c.in.list
-	*l = list{open: true, id: h.id, end: end, block: append(l.block[:0], b...)}
+	*l = list{open: true, id: h.ID, end: end, block: append(l.block[:0], b...)}
 	return nil
 }
 
-func (c *Conn) continueList(h header, b []byte) error {
+func (c *Conn) continueList(h h2frame.Head, b []byte) error {
 	l := &c.in.list
 	if !l.open {
 		return violation(http2.ErrCodeProtocol, "CONTINUATION without HEADERS")
 	}
 	l.block = append(l.block, b...)
-	if l.fragments++; l.fragments > maxFragments+len(l.block)/smallestFrame || len(l.block) > maxHeaderList {
+	if l.fragments++; l.fragments > maxFragments+len(l.block)/h2frame.SmallestMax || len(l.block) > maxHeaderList {
 		return violation(http2.ErrCodeEnhanceYourCalm, "a header list has %d bytes in %d frames", len(l.block), l.fragments+1)
 	}
-	if h.flags&http2.FlagContinuationEndHeaders == 0 {
+	if h.Flags&http2.FlagContinuationEndHeaders == 0 {
 		return nil
 	}
 	l.open = false

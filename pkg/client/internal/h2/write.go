@@ -4,6 +4,8 @@ import (
 	"runtime"
 
 	"golang.org/x/net/http2"
+
+	"triton/pkg/h2frame"
 )
 
 // flush writes the queued frames, unless another goroutine does. The caller holds mu, which flush releases.
@@ -109,7 +111,7 @@ func (c *Conn) pump(call *Call) bool {
 		if call.left == 0 && call.last {
 			flags, call.halfClosed = http2.FlagDataEndStream, true
 		}
-		c.out = appendFrame(c.out, n, http2.FrameData, flags, call.id)
+		c.out = h2frame.AppendHead(c.out, n, http2.FrameData, flags, call.id)
 		for n > 0 {
 			part := call.parts[0]
 			k := min(n, len(part))
@@ -127,5 +129,5 @@ func (c *Conn) pump(call *Call) bool {
 // closeSend queues the end of the request. The caller holds mu.
 func (c *Conn) closeSend(call *Call) {
 	call.halfClosed = true
-	c.out = appendFrame(c.out, 0, http2.FrameData, http2.FlagDataEndStream, call.id)
+	c.out = h2frame.AppendHead(c.out, 0, http2.FrameData, http2.FlagDataEndStream, call.id)
 }
