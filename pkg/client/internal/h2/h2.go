@@ -21,6 +21,7 @@ const (
 	maxHeaderList  = 1 << 20 // of a response
 	maxFragments   = 64      // frames of one header list beyond those that its size needs
 	maxQueued      = 64 << 10
+	maxPart        = 128 << 10 // of a message in one frame, which is copied: servers allow up to 16 MiB
 	maxControl     = 1 << 20 // queued answers to a peer that does not read them
 	maxForeignBody = 1024    // kept of a response that is not gRPC
 )

@@ -251,6 +251,40 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	require.ErrorIs(t, call.Err(), errInterrupted)
 }
 
+// TestPingBehindLongMessages: messages that wait for a server that allows long frames are no answers to its pings.
+func TestPingBehindLongMessages(t *testing.T) {
+	queued := make(chan struct{})
+	address := play(t, func(p *peer) {
+		_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30}, http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1<<24 - 1})
+		_ = p.WriteWindowUpdate(0, 1<<30)
+		<-queued
+		p.SetMaxReadFrameSize(1<<24 - 1)
+		for range 100 {
+			_ = p.WritePing(false, [8]byte{})
+		}
+		for range 2 {
+			p.answer(p.request(), "done")
+		}
+	})
+	conn := open(t, address)
+	message := make([]byte, 16<<20) // more than sockets keep
+	var calls [2]*Call
+	for i := range calls {
+		calls[i] = NewCall()
+		require.NoError(t, calls[i].Start(conn, &Request{Head: testHead}, Outgoing{Parts: [][]byte{message}, Last: true}))
+	}
+	require.LessOrEqual(t, func() int { conn.mu.Lock(); defer conn.mu.Unlock(); return len(conn.out) }(), maxControl/2)
+	close(queued)
+	for _, call := range calls {
+		for !call.Ended() {
+			if call.Pump() && !call.Ended() {
+				call.Wait()
+			}
+		}
+		require.NoError(t, call.Err())
+	}
+}
+
 // TestPings are answered, and more of them than the client can answer end the connection.
 func TestPings(t *testing.T) {
 	address := play(t, func(p *peer) {

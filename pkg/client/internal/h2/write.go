@@ -99,7 +99,7 @@ func (e *lostError) Unwrap() error { return e.err }
 func (c *Conn) pump(call *Call) bool {
 	progress := false
 	for call.left > 0 && len(c.out) < maxQueued {
-		n := int(min(int64(call.left), int64(c.maxFrame), call.window, c.window))
+		n := int(min(int64(call.left), int64(c.maxFrame), maxPart, call.window, c.window))
 		if n <= 0 {
 			break
 		}
