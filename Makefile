@@ -101,6 +101,14 @@ test: build onnxruntime redis haproxy $(VENV)/.stamp ## what must pass before a 
 	@[ "$$(uname -s)" != Linux ] || testdata/gpu/standin/check.sh bin/triton
 	deploy/gotest.sh go test $(TESTFLAGS) -timeout 10m $$(go run ./deploy/testplan plain)
 	GORACE=atexit_sleep_ms=50 deploy/gotest.sh go test $(TESTFLAGS) -race -short -timeout 12m $$(go run ./deploy/testplan race)
+	TRITON_TEST_GRPC_TRANSPORT=$(OTHER_TRANSPORT) deploy/gotest.sh go test $(TESTFLAGS) -timeout 10m ./server/grpcapi/
+	TRITON_TEST_GRPC_TRANSPORT=$(OTHER_TRANSPORT) deploy/gotest.sh go test $(TESTFLAGS) -timeout 10m -run '^Test(ConformanceBinary|PythonClient)$$' ./cmd/triton/
+
+# The transport of --grpc-transport that is not the default.
+OTHER_TRANSPORT = builtin
+.PHONY: other-transport
+other-transport: onnxruntime haproxy $(VENV)/.stamp ## the tests that may depend on the gRPC transport, on the one that is not the default
+	TRITON_TEST_GRPC_TRANSPORT=$(OTHER_TRANSPORT) go test -count=1 -timeout 20m ./server/ ./server/grpcapi/ ./server/grpctest/ ./cmd/triton/ ./pkg/client/... ./perf/...
 
 # Programs of tests are linked without debug information: linking is much of the time. `make lint` vets.
 TESTFLAGS = -ldflags=-w -vet=off
@@ -346,7 +354,7 @@ sbom-check: ## check the bills of materials in dist/ by the schemas of CycloneDX
 	build/sbom/bin/python deploy/sbom/check.py $(or $(DIST),dist)
 
 # The lanes of `make verify`, CONTRIBUTING.md tells what each checks and when it must run.
-VERIFY = verify-systems verify-bill verify-race conformance isolation capi-cgocheck zoo chaos-short manifests
+VERIFY = verify-systems verify-bill verify-race conformance other-transport isolation capi-cgocheck zoo chaos-short manifests
 .PHONY: verify $(filter verify-%,$(VERIFY))
 verify: ## what `make test` leaves out: other systems, the whole race detector, long lanes; VERIFY="verify-race zoo" for some
 	@for lane in $(VERIFY); do echo "== $$lane"; begun=$$(date +%s); $(MAKE) --no-print-directory $$lane || { echo "verify: $$lane failed" >&2; exit 1; }; \

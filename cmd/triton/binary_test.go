@@ -19,6 +19,7 @@ import (
 	"triton/cmd/cli/process"
 	servecommand "triton/cmd/cli/serve"
 	"triton/pkg/sharedtest"
+	"triton/server/servertest"
 )
 
 // The tests of this package run the real binary as users do. It is built once,
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv(profileVariable); address != "" {
 		os.Exit(serveProfiled(address))
 	}
+	os.Setenv("TRITON_SERVE_GRPC_TRANSPORT", servertest.GRPCTransport().String()) // of the servers that tests start
 	dir, err := os.MkdirTemp("", "triton-binary-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

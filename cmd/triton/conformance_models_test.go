@@ -18,6 +18,7 @@ import (
 	"triton/cmd/cli"
 	"triton/cmd/cli/process"
 	"triton/pkg/sharedtest"
+	"triton/server/servertest"
 	"triton/server/servertest/conformance"
 )
 
@@ -121,7 +122,7 @@ func serveInProcess(t *testing.T, models string, args ...string) *server {
 	go func() {
 		defer close(s.done)
 		if code := cli.Main(process.Process{
-			Args: all, Environ: []string{cpuOnly + "=1"}, Stdout: s.log, Stderr: s.log, Version: "devel",
+			Args: all, Environ: []string{cpuOnly + "=1", "TRITON_SERVE_GRPC_TRANSPORT=" + servertest.GRPCTransport().String()}, Stdout: s.log, Stderr: s.log, Version: "devel",
 			Signals: func() (<-chan os.Signal, func()) { return signals, func() {} },
 		}); code != 0 {
 			s.err = fmt.Errorf("exit code %d", code)

@@ -19,6 +19,14 @@ const (
 	TransportBuiltin                  // server/http2
 )
 
+// String returns the value of --grpc-transport.
+func (t Transport) String() string {
+	if t == TransportBuiltin {
+		return "builtin"
+	}
+	return "grpc-go"
+}
+
 // Server serves calls over a transport. A *grpc.Server is one.
 type Server interface {
 	reflection.GRPCServer

@@ -3,14 +3,17 @@ package servertest
 import (
 	"os"
 
+	"triton/server"
 	"triton/server/grpcapi"
 )
 
-// GRPCTransport returns the transport on which tests serve gRPC: the built-in one if TRITON_TEST_GRPC_TRANSPORT is
-// builtin.
+// GRPCTransport returns the transport on which tests serve gRPC: the one that TRITON_TEST_GRPC_TRANSPORT names, or the
+// default.
 func GRPCTransport() grpcapi.Transport {
-	if os.Getenv("TRITON_TEST_GRPC_TRANSPORT") == "builtin" { //nolint:forbidigo // the lane of a test run
-		return grpcapi.TransportBuiltin
+	for _, t := range []grpcapi.Transport{grpcapi.TransportGRPC, grpcapi.TransportBuiltin} {
+		if os.Getenv("TRITON_TEST_GRPC_TRANSPORT") == t.String() { //nolint:forbidigo // the lane of a test run
+			return t
+		}
 	}
-	return grpcapi.TransportGRPC
+	return server.Default().GRPC.Frontend.Transport
 }

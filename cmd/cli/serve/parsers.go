@@ -172,12 +172,13 @@ func (o *options) setCompression(v string) error {
 }
 
 func (o *options) setTransport(v string) error {
-	transport, ok := map[string]grpcapi.Transport{"grpc-go": grpcapi.TransportGRPC, "builtin": grpcapi.TransportBuiltin}[v]
-	if !ok {
-		return errors.New("invalid argument for --grpc-transport" + use("grpc-go", "builtin"))
+	for _, t := range []grpcapi.Transport{grpcapi.TransportGRPC, grpcapi.TransportBuiltin} {
+		if v == t.String() {
+			o.GRPC.Frontend.Transport = t
+			return nil
+		}
 	}
-	o.GRPC.Frontend.Transport = transport
-	return nil
+	return errors.New("invalid argument for --grpc-transport" + use("grpc-go", "builtin"))
 }
 
 func (o *options) setRateLimit(v string) error {
