@@ -22,8 +22,8 @@ const (
 	maxFragments   = 64      // frames of one header list beyond those that its size needs
 	maxQueued      = 64 << 10
 	maxPart        = 128 << 10 // of a message in one frame, which is copied: servers allow up to 16 MiB
-	maxControl     = 1 << 20 // queued answers to a peer that does not read them
-	maxForeignBody = 1024    // kept of a response that is not gRPC
+	maxControl     = 1 << 20   // queued answers to a peer that does not read them
+	maxForeignBody = 1024      // kept of a response that is not gRPC
 )
 
 // ErrUnprocessed is in the chain of the error of a call that the server has not processed, so that it may be

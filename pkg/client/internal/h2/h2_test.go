@@ -254,6 +254,8 @@ func TestServerThatDoesNotRead(t *testing.T) {
 // TestPingBehindLongMessages: messages that wait for a server that allows long frames are no answers to its pings.
 func TestPingBehindLongMessages(t *testing.T) {
 	queued := make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(queued) })
+	defer goOn()
 	address := play(t, func(p *peer) {
 		_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30}, http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1<<24 - 1})
 		_ = p.WriteWindowUpdate(0, 1<<30)
@@ -274,7 +276,7 @@ func TestPingBehindLongMessages(t *testing.T) {
 		require.NoError(t, calls[i].Start(conn, &Request{Head: testHead}, Outgoing{Parts: [][]byte{message}, Last: true}))
 	}
 	require.LessOrEqual(t, func() int { conn.mu.Lock(); defer conn.mu.Unlock(); return len(conn.out) }(), maxControl/2)
-	close(queued)
+	goOn()
 	for _, call := range calls {
 		for !call.Ended() {
 			if call.Pump() && !call.Ended() {
