@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -28,14 +27,8 @@ type caller struct {
 
 // call returns the frames of a whole call of /s/m.
 func call(id uint32, message string) []byte {
-	var block bytes.Buffer
-	e := hpack.NewEncoder(&block)
-	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/s/m"}, {":authority", "a"}, {"content-type", contentType}, {"te", "trailers"}} {
-		_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}) // leaves the table as it is
-	}
 	body := append([]byte{0, 0, 0, 0, byte(len(message) + 2), 0x0a, byte(len(message))}, message...)
-	b := h2frame.AppendBlock(nil, block.Bytes(), id, false, h2frame.SmallestMax)
-	return append(h2frame.AppendHead(b, len(body), http2.FrameData, http2.FlagDataEndStream, id), body...)
+	return append(h2frame.AppendHead(headersOf(id, "/s/m"), len(body), http2.FrameData, http2.FlagDataEndStream, id), body...)
 }
 
 func (c *caller) send(t *testing.T, frames ...[]byte) {
