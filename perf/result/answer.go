@@ -4,25 +4,18 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"triton/pkg/ui"
 )
 
-// enoughRuns is the number of runs a side that tells differences of 10 % on a quiet machine.
-const enoughRuns = 5
-
-// answer sets the headline and what to do next.
+// answer sets the headline, what to do next, and what a gate may make of it.
 func (c *Comparison) answer() {
-	few := false
 	flaw := ""
 	for i := range c.Differences {
-		d := &c.Differences[i]
-		few = few || min(d.RunsA, d.RunsB) < enoughRuns
-		if d.Verdict == NoVerdict && flaw == "" {
+		if d := &c.Differences[i]; d.Verdict == NoVerdict && flaw == "" {
 			flaw = d.Note
 		}
 	}
 	total := len(c.Differences)
+	limit := fmt.Sprintf("%g %%", 100*c.Threshold)
 	switch {
 	case len(c.NotComparable) > 0:
 		c.Headline = "Not comparable: " + strings.Join(c.NotComparable, "; ") + "."
@@ -33,52 +26,27 @@ func (c *Comparison) answer() {
 		c.Next = "Measure again, with --repeat 5 and with a client that keeps up."
 		return
 	case c.Worse > 0 && c.Better > 0:
-		c.Headline = "B is better and worse: " + c.clearest(Worse) + "; " + c.clearest(Better) + "."
+		c.Headline = fmt.Sprintf("%s is worse than %s and better: %s; %s.", c.B, c.A, c.clearest(Worse), c.clearest(Better))
 	case c.Worse > 0:
-		c.Headline = "B is worse: " + c.clearest(Worse) + more(c.Worse) + "."
+		c.Headline = fmt.Sprintf("%s is worse than %s: %s%s.", c.B, c.A, c.clearest(Worse), more(c.Worse))
 	case c.Better > 0:
-		c.Headline = "B is better: " + c.clearest(Better) + more(c.Better) + "."
-	case c.Unclear == 0:
-		c.Headline = fmt.Sprintf("B is as fast as A: every figure is within %g %%.", 100*c.Threshold)
-		if c.NoVerdict > 0 {
-			c.Headline = fmt.Sprintf("B is as fast as A where it can be told: %d of %d figures are within %g %%.", c.Same, total, 100*c.Threshold)
-		}
+		c.Headline = fmt.Sprintf("%s is better than %s: %s%s.", c.B, c.A, c.clearest(Better), more(c.Better))
+	case c.Undecided == total:
+		c.Headline = fmt.Sprintf("Undecided: %s is shown neither to differ from %s nor to be within %s of it.", c.B, c.A, limit)
+	case c.Undecided > 0:
+		c.Headline = fmt.Sprintf("Undecided: %d of %d figures of %s are shown neither to differ from those of %s nor to be within %s of them.", c.Undecided, total, c.B, c.A, limit)
+	case c.Same == total:
+		c.Headline = fmt.Sprintf("Same: every figure of %s is shown to be within %s of that of %s.", c.B, limit, c.A)
+	case c.Small > 0:
+		c.Headline = fmt.Sprintf("Nearly the same: of the figures of %s %d are shown to be within %s of those of %s, and %d differ, but not by more as measured.", c.B, c.Same, limit, c.A, c.Small)
 	default:
-		c.Headline = fmt.Sprintf("No difference found. %s can only show a fall of more than %.0f %%, since runs of one server differ.", c.runsText(), 100*max(c.detectable, c.Threshold))
+		c.Headline = fmt.Sprintf("Same where it can be told: %d of %d figures of %s are shown to be within %s of those of %s.", c.Same, total, c.B, limit, c.A)
 	}
-	switch {
-	case c.Unclear > 0 && c.Worse+c.Better > 0:
-		c.Next = fmt.Sprintf("%s unclear: more repeats would tell.", areFigures(c.Unclear))
-	case few && c.Unclear > 0:
-		c.Next = fmt.Sprintf("Measure both sides with --repeat %d.", enoughRuns)
-	case c.Unclear > 0:
-		c.Next = "Measure more repeats, or on a machine with less other load."
-	case c.NoVerdict > 0:
+	if c.Undecided > 0 {
+		c.answerUndecided()
+	} else if c.NoVerdict > 0 {
 		c.Next = fmt.Sprintf("Measure again what has no verdict: %s.", flaw)
 	}
-}
-
-// runsText says how many runs there are at the level with the fewest.
-func (c *Comparison) runsText() string {
-	a, b := math.MaxInt, math.MaxInt
-	for i := range c.Differences {
-		a, b = min(a, c.Differences[i].RunsA), min(b, c.Differences[i].RunsB)
-	}
-	switch {
-	case a == b && a == 1:
-		return "One run a side"
-	case a == b:
-		return fmt.Sprintf("%d runs a side", a)
-	}
-	return fmt.Sprintf("%d and %d runs", a, b)
-}
-
-// areFigures counts figures with the verb: "1 figure is", "2 figures are".
-func areFigures(n int) string {
-	if n == 1 {
-		return "1 figure is"
-	}
-	return ui.Plural(n, "figure") + " are"
 }
 
 func more(n int) string {
@@ -105,11 +73,7 @@ func (c *Comparison) clearest(v Verdict) string {
 	if best.Change < 0 {
 		direction = "lower"
 	}
-	batch := 0
-	if c.severalBatches() {
-		batch = best.BatchSize
-	}
-	return fmt.Sprintf("%s at %s is %.0f %% %s (%s)", best.Figure, levelText(best.Mode, batch, best.Load), 100*math.Abs(best.Change), direction, intervalText(best))
+	return fmt.Sprintf("%s at %s is %.0f %% %s (%s)", best.Figure, c.levelOf(best), 100*math.Abs(best.Change), direction, intervalText(best))
 }
 
 // intervalText is the interval of a change in percent, such as -13 to -8.
@@ -120,9 +84,13 @@ func intervalText(d *Difference) string {
 	return percentNumber(*d.Low) + " to " + percentNumber(*d.High)
 }
 
-// percentNumber writes a share as percent with two digits or more.
+// percentNumber writes a share as percent with two digits or more. What is not 0 does not look like it: the ends of
+// intervals decide by that.
 func percentNumber(share float64) string {
-	if math.Abs(share) < 0.0995 {
+	switch {
+	case share != 0 && math.Abs(share) < 0.0005:
+		return fmt.Sprintf("%+.1g", 100*share)
+	case math.Abs(share) < 0.0995:
 		return fmt.Sprintf("%+.1f", 100*share)
 	}
 	return fmt.Sprintf("%+.0f", 100*share)

@@ -17,12 +17,12 @@ type Verdict string
 const (
 	Better Verdict = "better"
 	Worse  Verdict = "worse"
-	// Same: the whole interval of the difference is within the threshold, or the difference is
-	// more than chance, but within the threshold.
+	// Same: the whole interval of the change is within the threshold.
 	Same Verdict = "same"
-	// Unclear: the difference may be chance, but the interval reaches beyond the threshold. More
-	// runs would tell.
-	Unclear Verdict = "unclear"
+	// Small: the interval excludes 0 and reaches beyond the threshold, but the change itself is within it.
+	Small Verdict = "small"
+	// Undecided: the interval includes 0 and reaches beyond the threshold. More runs would decide.
+	Undecided Verdict = "undecided"
 	// NoVerdict: the level of a side is no sound measurement, or the sides are not comparable.
 	NoVerdict Verdict = "no verdict"
 )
@@ -83,10 +83,11 @@ type Comparison struct {
 	Threshold    float64 `json:"threshold"`
 	Significance float64 `json:"significance"`
 	RunSpread    float64 `json:"run_spread"`
-	// Headline is the answer, and Next what to do about it, if anything.
+	// Headline is the answer, Next what to do about it, if anything, and Gate what a gate may make of it.
 	Headline string `json:"headline"`
 	Next     string `json:"next,omitempty"`
-	// Probability is that of a difference like the clearest one if the servers are equal.
+	Gate     string `json:"gate,omitempty"`
+	// Probability is that of a difference like the clearest one if the servers are equal, corrected for all tests.
 	Probability   *float64 `json:"probability,omitempty"`
 	Paired        bool     `json:"paired,omitempty"`         // runs were measured next to each other
 	NotComparable []string `json:"not_comparable,omitempty"` // why the sides must not be compared
@@ -96,11 +97,14 @@ type Comparison struct {
 	Worse       int          `json:"worse"`
 	Better      int          `json:"better"`
 	Same        int          `json:"same"`
-	Unclear     int          `json:"unclear"`
+	Small       int          `json:"small"`
+	Undecided   int          `json:"undecided"`
 	NoVerdict   int          `json:"no_verdict"`
 	Failed      int          `json:"failed"` // figures that are worse, or beyond a limit if there are limits
+	// Tests is how many tests Probability and the intervals are corrected for.
+	Tests int `json:"tests"`
 
-	detectable float64 // smallest relative fall that would have been told
+	needs []need // for the kinds of figures that have an undecided one
 }
 
 // Difference is that of one figure of one level. Throughput is in inferences per second,
@@ -115,7 +119,8 @@ type Difference struct {
 	A         float64 `json:"a"`
 	B         float64 `json:"b"`
 	Change    float64 `json:"change"`
-	// Low and High are the ends of the confidence interval of Change. They are absent without a test.
+	// Low and High are the ends of the confidence interval of Change, which holds together with those of all
+	// figures. They are absent without a test.
 	Low         *float64 `json:"change_low,omitempty"`
 	High        *float64 `json:"change_high,omitempty"`
 	Probability *float64 `json:"probability,omitempty"` // of such a difference by chance, corrected
@@ -134,10 +139,11 @@ var errNothing = errors.New("the results have no level in common; levels are the
 // have a mean and a moderated variance (see meanOfRuns), and the means are tested as B. Welch does
 // (Biometrika 34, 1947), or, of runs that were measured in turn, the differences of pairs.
 //
-// A comparison has many figures, so the probabilities are corrected by the method of S. Holm (Scandinavian
-// Journal of Statistics 6, 1979). At a constant concurrency the average latency is the concurrency
-// divided by the throughput (J. Little, Operations Research 9, 1961): the two are one test, with the larger
-// probability of both.
+// A comparison has many figures, so that probabilities and intervals are corrected for the number of tests by
+// Bonferroni's inequality: all intervals hold together, and one that excludes 0 is a difference. Holm's method
+// finds no more comparisons with a difference, and has no intervals that agree with it. At a constant concurrency
+// the average latency is the concurrency divided by the throughput (J. Little, Operations Research 9, 1961): the
+// two count as one test.
 func Compare(a, b Side, o CompareOptions) (*Comparison, error) {
 	c := &Comparison{
 		A: a.Name, B: b.Name, Threshold: o.Threshold, Significance: o.Significance, RunSpread: o.RunSpread,
@@ -175,19 +181,20 @@ func Compare(a, b Side, o CompareOptions) (*Comparison, error) {
 	}
 	if len(c.NotComparable) > 0 {
 		for _, t := range tests {
-			t.p, t.Low, t.High, t.flaw = math.NaN(), nil, nil, "not comparable"
+			t.flaw = "not comparable"
 		}
 	}
 	c.correct(tests)
+	files := min(len(a.Runs), len(b.Runs))
 	for _, t := range tests {
 		t.judge(o)
-		c.count(t)
+		c.count(t, files)
 	}
 	c.answer()
 	return c, nil
 }
 
-func (c *Comparison) count(t *test) {
+func (c *Comparison) count(t *test, files int) {
 	c.Differences = append(c.Differences, t.Difference)
 	switch t.Verdict {
 	case Worse:
@@ -196,8 +203,11 @@ func (c *Comparison) count(t *test) {
 		c.Better++
 	case Same:
 		c.Same++
-	case Unclear:
-		c.Unclear++
+	case Small:
+		c.Small++
+	case Undecided:
+		c.Undecided++
+		c.addNeed(t, files)
 	case NoVerdict:
 		c.NoVerdict++
 	}
@@ -218,8 +228,7 @@ func levelText(m Mode, batch int, load float64) string {
 type test struct {
 	Difference
 	difference difference
-	p          float64 // NaN: not tested
-	flaw       string  // why there is no verdict
+	flaw       string // why there is no verdict
 }
 
 // testsOf tests the figures of a level. pace is the change of the pace of the machine.
@@ -243,7 +252,7 @@ func testsOf(m Mode, a, b *group, pairs bool, pace paceDifference, o CompareOpti
 				BatchSize: cmp.Or(a.batch, b.batch), Mode: m, Load: a.load, Figure: figure, RunsA: len(sa.logs), RunsB: len(sb.logs),
 				A: math.Exp(sa.center), B: math.Exp(sb.center), Change: math.Expm1(sb.center - sa.center),
 			},
-			p: math.NaN(), flaw: flaw,
+			flaw: flaw,
 		}
 		if t.flaw == "" && (len(sa.logs) == 1 && sa.vague || len(sb.logs) == 1 && sb.vague) {
 			t.flaw = "too few requests"
@@ -259,8 +268,6 @@ func testsOf(m Mode, a, b *group, pairs bool, pace paceDifference, o CompareOpti
 					t.difference.machine *= -1 // a faster machine has shorter latencies
 				}
 			}
-			low, high := t.difference.interval(o.Significance)
-			t.Low, t.High, t.p = &low, &high, t.difference.probability()
 		}
 		all = append(all, t)
 	}
@@ -273,58 +280,51 @@ func asOne(a, b *test) bool {
 	return a.Mode == Concurrency && a.Load == b.Load && a.BatchSize == b.BatchSize && one(a) && one(b)
 }
 
-// correct sets the corrected probabilities by Holm's method, and that of the whole.
+// correct sets the probabilities and intervals, corrected for the number of tests.
 func (c *Comparison) correct(tests []*test) {
-	var family [][]*test
+	var family []*test // one of each test
 	for _, t := range tests {
-		if math.IsNaN(t.p) {
+		if t.flaw == "" && !slices.ContainsFunc(family, func(f *test) bool { return asOne(f, t) }) {
+			family = append(family, t)
+		}
+	}
+	c.Tests = len(family)
+	for _, t := range tests {
+		if t.flaw != "" {
 			continue
 		}
-		if i := slices.IndexFunc(family, func(f []*test) bool { return asOne(f[0], t) }); i >= 0 {
-			family[i] = append(family[i], t)
-		} else {
-			family = append(family, []*test{t})
-		}
-	}
-	largest := func(f []*test) float64 {
-		return slices.MaxFunc(f, func(a, b *test) int { return cmp.Compare(a.p, b.p) }).p
-	}
-	slices.SortStableFunc(family, func(a, b []*test) int { return cmp.Compare(largest(a), largest(b)) })
-	highest := 0.0
-	c.detectable = math.Inf(1)
-	for i, f := range family {
-		highest = max(highest, min(1, largest(f)*float64(len(family)-i)))
-		p := highest
-		if i == 0 {
+		low, high := t.difference.interval(c.Significance / float64(c.Tests))
+		p := min(1, t.difference.probability()*float64(c.Tests))
+		t.Low, t.High, t.Probability = &low, &high, &p
+		if c.Probability == nil || p < *c.Probability {
 			c.Probability = &p
-		}
-		for _, t := range f {
-			t.Probability = &p
-			c.detectable = min(c.detectable, -math.Expm1(-t.difference.detectable(c.Significance/float64(len(family)))))
 		}
 	}
 }
 
+// judge decides by the interval alone, so that the table explains each verdict.
 func (t *test) judge(o CompareOptions) {
 	t.Note = t.flaw
-	evident := t.Probability != nil && *t.Probability < o.Significance
-	switch {
-	case t.Probability == nil:
+	if t.Low == nil {
 		t.Verdict = NoVerdict
-	case evident && math.Abs(t.Change) <= o.Threshold:
-		t.Verdict = Same
-	case evident && (t.Change > 0) == (t.Figure == Throughput):
-		t.Verdict = Better
-	case evident:
-		t.Verdict = Worse
+		return
+	}
+	differs := *t.Low > 0 || *t.High < 0
+	switch {
 	case *t.Low >= -o.Threshold && *t.High <= o.Threshold:
 		t.Verdict = Same
+	case !differs:
+		t.Verdict = Undecided
+	case math.Abs(t.Change) <= o.Threshold:
+		t.Verdict = Small
+	case (t.Change > 0) == (t.Figure == Throughput):
+		t.Verdict = Better
 	default:
-		t.Verdict = Unclear
+		t.Verdict = Worse
 	}
 	if len(o.Limits) == 0 {
 		t.Failed = t.Verdict == Worse
 		return
 	}
-	t.Failed = evident && slices.ContainsFunc(o.Limits, func(l Limit) bool { return l.passed(&t.Difference) })
+	t.Failed = differs && slices.ContainsFunc(o.Limits, func(l Limit) bool { return l.passed(&t.Difference) })
 }

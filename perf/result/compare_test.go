@@ -80,9 +80,9 @@ func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	c := example(t)
 	require.Equal(t, map[float64][]Verdict{
-		1: {Unclear, Unclear, Unclear}, 2: {Worse, Worse, Worse}, 4: {Better, Better, Better}, 8: {NoVerdict, NoVerdict, NoVerdict},
+		1: {Undecided, Undecided, Undecided}, 2: {Worse, Worse, Worse}, 4: {Better, Better, Better}, 8: {NoVerdict, NoVerdict, NoVerdict},
 	}, verdictsOf(c))
-	require.Equal(t, []int{3, 3, 0, 3, 3, 3}, []int{c.Worse, c.Better, c.Same, c.Unclear, c.NoVerdict, c.Failed})
+	require.Equal(t, []int{3, 3, 0, 3, 3, 3}, []int{c.Worse, c.Better, c.Same, c.Undecided, c.NoVerdict, c.Failed})
 	require.Equal(t, []string{
 		"the input data differs: random and zero",
 		"only a.json has batch size 1, concurrency 99", "only b|.json has batch size 1, concurrency 98",
@@ -148,10 +148,10 @@ func TestHeadline(t *testing.T) {
 		a, b           Side
 		headline, next string
 	}{
-		{"one run", side("a", a[:1]), side("b", repeated(1, 1100, 1, 2)[:1]), "No difference found. One run a side can only show a fall of more than ", "Measure both sides with --repeat 5."},
-		{"equal", twoFiles("a", 1, 3), twoFiles("b", 2, 4), "B is as fast as A: every figure is within 5 %.", ""},
-		{"slower", side("a", a), side("b", repeated(1, 1200, 1, 2)), "B is worse: throughput at concurrency 1 is 1", ""},
-		{"faster", side("a", a), side("b", repeated(1, 800, 1, 2)), "B is better: throughput at concurrency 1 is 2", ""},
+		{"one run", side("a", a[:1]), side("b", repeated(1, 1100, 1, 2)[:1]), "Undecided: b is shown neither to differ from a nor to be within 5 % of it.", "Not ruled out: throughput up to "},
+		{"equal", twoFiles("a", 1, 3), twoFiles("b", 2, 4), "Same: every figure of b is shown to be within 5 % of that of a.", ""},
+		{"slower", side("a", a), side("b", repeated(1, 1200, 1, 2)), "b is worse than a: throughput at concurrency 1 is 1", ""},
+		{"faster", side("a", a), side("b", repeated(1, 800, 1, 2)), "b is better than a: throughput at concurrency 1 is 2", ""},
 		{"another machine", here, other, "Not comparable: the processor differs: X and Y; the number of CPUs differs: 2 and 8.", "Measure both sides in the same way"},
 		{"useless", side("a", a), side("b", changed(repeated(1, 1000, 1, 2), func(l *Level) { l.Grade = "F" })), "No verdict: B has grade F (5 of 5 runs).", "Measure again"},
 	} {
@@ -232,6 +232,68 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	require.ErrorContains(t, WriteComparison(nil, nil, "xml"), `there is no format "xml"; the formats are text, json, markdown, junit`)
+}
+
+// TestUndecided: what is not shown is not called equal, and the intervals of the table agree with the verdicts.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	a, b := simulateSides(rand.New(rand.NewPCG(11, 37)), 25, 0.08, 0.97, disturbances[0], false)
+	a.Name, b.Name = "main.json", "branch.json"
+	c := compared(t, a, b, DefaultCompareOptions())
+	require.Equal(t, len(c.Differences), c.Undecided, c.Headline)
+	for _, format := range []string{"text", "markdown", "junit"} {
+		var b bytes.Buffer
+		require.NoError(t, WriteComparison(&b, c, format))
+		sharedtest.GoldenFile(t, "undecided."+format, b.String())
+	}
+}
+
+// TestIntervalsDecide: an interval excludes 0 exactly if the figure has a verdict that says so.
+func TestIntervalsDecide(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(11, 38))
+	seen := map[Verdict]int{}
+	for _, factor := range []float64{1, 0.97, 0.95, 0.9, 1.08} {
+		for _, cv := range []float64{0.01, 0.04} {
+			a, b := simulateSides(rng, 10, cv, factor, disturbances[0], false)
+			c := compared(t, a, b, DefaultCompareOptions())
+			for _, d := range c.Differences {
+				seen[d.Verdict]++
+				excludes := *d.Low > 0 || *d.High < 0
+				require.Equal(t, excludes, *d.Probability < c.Significance)
+				switch d.Verdict {
+				case Better, Worse, Small:
+					require.True(t, excludes)
+				case Undecided:
+					require.False(t, excludes)
+				case Same:
+					require.True(t, *d.Low >= -c.Threshold && *d.High <= c.Threshold)
+				}
+			}
+		}
+	}
+	require.Len(t, seen, 5, "all verdicts of sound measurements")
+}
+
+// TestNeed: what would decide is in runs, or in files where a file says no more, or there is none.
+func TestNeed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cv   float64
+		live bool
+		want string
+	}{
+		{0.015, false, "To decide 5 %, measure about 25 repeats a side for throughput"},
+		{0.05, false, "files a side for throughput"},
+		{0.3, false, "The machine is too unsteady to decide 5 % of throughput and p99: use --live on a machine without other programs."},
+		{0.08, true, "repeats a side for throughput"},
+		{0.6, true, "The machine is too unsteady to decide 5 % of throughput and p99: end other programs on it."},
+	} {
+		a, b := simulateSides(rand.New(rand.NewPCG(11, 39)), 6, c.cv, 0.98, disturbances[0], c.live)
+		got := compared(t, a, b, DefaultCompareOptions())
+		require.Contains(t, got.Next, c.want, got.Headline)
+		require.Contains(t, got.Gate, "exit code 0 means that nothing is shown to be worse")
+	}
 }
 
 func TestRefusals(t *testing.T) {

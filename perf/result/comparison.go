@@ -35,18 +35,18 @@ func WriteComparison(w io.Writer, c *Comparison, format string) error {
 
 // columns are those of the table: it fits 80 columns, so that the probabilities are only in JSON.
 func columns(c *Comparison) []ui.Column {
-	all := []ui.Column{
-		{Title: "Load", Align: ui.Right},
+	load := ""
+	if len(c.Differences) > 0 {
+		load = loadName(c.Differences[0].Mode)
+	}
+	return []ui.Column{
+		{Title: load, Align: ui.Right},
 		{Title: "Figure"},
 		{Title: "A", Align: ui.Right},
 		{Title: "B", Align: ui.Right},
 		{Title: "Change in %", Align: ui.Right},
 		{Title: "Verdict"},
 	}
-	if c.severalBatches() {
-		all = slices.Insert(all, 0, ui.Column{Title: "Batch", Align: ui.Right})
-	}
-	return all
 }
 
 func (c *Comparison) severalBatches() bool {
@@ -54,23 +54,23 @@ func (c *Comparison) severalBatches() bool {
 }
 
 func (c *Comparison) row(d *Difference) []string {
+	load := strconv.FormatFloat(d.Load, 'f', -1, 64)
+	if c.severalBatches() && d.BatchSize > 0 {
+		load += fmt.Sprintf(" (batch %d)", d.BatchSize)
+	}
 	figure := d.Figure + " us"
 	if d.Figure == Throughput {
 		figure = "infer/s"
 	}
-	change := percentNumber(d.Change)
-	if d.Low != nil {
-		change += " (" + intervalText(d) + ")"
+	return []string{load, figure, short(d.A), short(d.B), changeText(d), string(d.Verdict)}
+}
+
+// changeText is a change in percent with its interval, such as -10 (-13 to -8.0).
+func changeText(d *Difference) string {
+	if d.Low == nil {
+		return percentNumber(d.Change)
 	}
-	cells := []string{strconv.FormatFloat(d.Load, 'f', -1, 64), figure, short(d.A), short(d.B), change, string(d.Verdict)}
-	if c.severalBatches() {
-		batch := "-"
-		if d.BatchSize > 0 {
-			batch = strconv.Itoa(d.BatchSize)
-		}
-		cells = slices.Insert(cells, 0, batch)
-	}
-	return cells
+	return percentNumber(d.Change) + " (" + intervalText(d) + ")"
 }
 
 // short writes a figure with four digits or as a whole number.
@@ -90,18 +90,16 @@ func (c *Comparison) rows() [][]string {
 	return all
 }
 
-// notes are below the table: what the columns mean, how sure the whole is, and what is remarkable about levels.
+// notes are below the table: what decides, how sure the whole is, and what is remarkable about levels.
 func (c *Comparison) notes() []string {
-	load := "concurrency"
-	if len(c.Differences) > 0 {
-		load = strings.ReplaceAll(string(c.Differences[0].Mode), "_", " ")
+	all := []string{
+		fmt.Sprintf("Change is B relative to A, with an interval. All intervals hold together with %g %%: they are corrected for the number of tests, %d.", 100*(1-c.Significance), c.Tests),
+		c.rule(),
+		c.counts(),
 	}
-	all := []string{fmt.Sprintf("Load is the %s. Change is B relative to A, with its %g %% interval.", load, 100*(1-c.Significance))}
-	counts := fmt.Sprintf("%d worse, %d better, %d same, %d unclear, %d without a verdict; changes up to %g %% count as the same.",
-		c.Worse, c.Better, c.Same, c.Unclear, c.NoVerdict, 100*c.Threshold)
-	all = append(all, counts)
 	if c.Probability != nil {
-		all = append(all, "Equal servers show a difference as clear as the clearest one here "+chance(*c.Probability)+".")
+		all = append(all, fmt.Sprintf("How sure: comparing equal servers shows a difference in any row in at most %g of 100 comparisons; one as clear as the clearest row here %s.",
+			100*c.Significance, chance(*c.Probability)))
 	}
 	if c.Paired {
 		all = append(all, "The repeats of A and B were measured in turn and are compared in pairs.")
@@ -115,6 +113,26 @@ func (c *Comparison) notes() []string {
 	return append(all, c.Notes...)
 }
 
+// rule says how an interval decides.
+func (c *Comparison) rule() string {
+	limit := fmt.Sprintf("%g %%", 100*c.Threshold)
+	small := ""
+	if c.Small > 0 {
+		small = "small, if it excludes 0 and the change is not; "
+	}
+	return "The interval decides each row: same, if all of it is within " + limit + "; better or worse, if it excludes 0 and the change is beyond " + limit +
+		"; " + small + "else undecided."
+}
+
+// counts says how many figures have each verdict.
+func (c *Comparison) counts() string {
+	text := fmt.Sprintf("%d worse, %d better, %d same, ", c.Worse, c.Better, c.Same)
+	if c.Small > 0 {
+		text += fmt.Sprintf("%d small, ", c.Small)
+	}
+	return text + fmt.Sprintf("%d undecided, %d without a verdict.", c.Undecided, c.NoVerdict)
+}
+
 // chance says how often something happens, from its probability.
 func chance(p float64) string {
 	switch {
@@ -123,7 +141,7 @@ func chance(p float64) string {
 	case p > 0.5:
 		return fmt.Sprintf("in most comparisons (p = %.2f)", p)
 	}
-	return fmt.Sprintf("in %.2g of 100 comparisons (p = %.2g)", 100*p, p)
+	return fmt.Sprintf("in %.3g of 100 comparisons (p = %.3g)", 100*p, p)
 }
 
 func (c *Comparison) sides() string {
@@ -134,13 +152,19 @@ func (c *Comparison) sides() string {
 	for i := range c.Differences {
 		runs[0], runs[1] = max(runs[0], c.Differences[i].RunsA), max(runs[1], c.Differences[i].RunsB)
 	}
-	return fmt.Sprintf("A is %s (%s), B is %s (%s).", c.A, ui.Plural(runs[0], "run"), c.B, ui.Plural(runs[1], "run"))
+	role := "the baseline, "
+	if c.Paired {
+		role = ""
+	}
+	return fmt.Sprintf("A is %s (%s%s), B is %s (%s).", c.A, role, ui.Plural(runs[0], "run"), c.B, ui.Plural(runs[1], "run"))
 }
 
 func writeText(w io.Writer, c *Comparison) error {
 	d := ui.Document{Columns: columns(c), Rows: c.rows(), Lead: []string{c.Headline}}
-	if c.Next != "" {
-		d.Lead = append(d.Lead, c.Next)
+	for _, text := range []string{c.Next, c.Gate} {
+		if text != "" {
+			d.Lead = append(d.Lead, text)
+		}
 	}
 	d.Lead = append(d.Lead, "", c.sides())
 	for _, n := range c.notes() {
@@ -153,11 +177,16 @@ func writeText(w io.Writer, c *Comparison) error {
 func writeMarkdown(w io.Writer, c *Comparison) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**", ui.MarkdownText(c.Headline))
-	if c.Next != "" {
-		b.WriteString(" " + ui.MarkdownText(c.Next))
+	for _, text := range []string{c.Next, c.Gate} {
+		if text != "" {
+			b.WriteString("\n\n" + ui.MarkdownText(text))
+		}
 	}
 	b.WriteString("\n\n")
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	if sides := c.sides(); sides != "" {
+		b.WriteString(ui.MarkdownText(sides) + "\n\n")
+	}
 	var titles, rules []string
 	for _, column := range columns(c) {
 		titles = append(titles, column.Title)
@@ -177,7 +206,7 @@ func writeMarkdown(w io.Writer, c *Comparison) error {
 		line(cells)
 	}
 	b.WriteString("\n<details><summary>Details</summary>\n\n")
-	for _, n := range append([]string{c.sides()}, c.notes()...) {
+	for _, n := range c.notes() {
 		fmt.Fprintf(&b, "- %s\n", ui.MarkdownText(n))
 	}
 	b.WriteString("\n</details>\n")

@@ -22,25 +22,29 @@ type (
 		Class   string        `xml:"classname,attr"`
 		Failure *junitMessage `xml:"failure"`
 		Skipped *junitMessage `xml:"skipped"`
+		Output  string        `xml:"system-out,omitempty"`
 	}
 	junitMessage struct {
 		Message string `xml:"message,attr"`
 	}
 )
 
-// writeJUnit writes figures that fail as failures, and those without a verdict as skipped.
+// writeJUnit writes figures that fail as failures, and those without a verdict as skipped. The others pass, each
+// with its verdict as output: an undecided one is not shown to be worse.
 func writeJUnit(w io.Writer, c *Comparison) error {
-	s := junitSuite{Name: "triton perf compare", Tests: len(c.Differences), Output: c.Headline}
+	s := junitSuite{Name: "triton perf compare", Tests: len(c.Differences), Output: joinWords(c.Headline, c.Next, c.Gate)}
 	for i := range c.Differences {
 		d := &c.Differences[i]
 		one := junitCase{Name: d.Figure, Class: levelText(d.Mode, d.BatchSize, d.Load)}
 		switch {
 		case d.Failed:
 			s.Failures++
-			one.Failure = &junitMessage{fmt.Sprintf("%s: %s in A, %s in B, a change of %s %% (%s)", d.Verdict, short(d.A), short(d.B), percentNumber(d.Change), intervalText(d))}
+			one.Failure = &junitMessage{figuresText(d)}
 		case d.Verdict == NoVerdict:
 			s.Skipped++
 			one.Skipped = &junitMessage{"no verdict: " + d.Note}
+		default:
+			one.Output = figuresText(d)
 		}
 		s.Cases = append(s.Cases, one)
 	}
@@ -54,4 +58,9 @@ func writeJUnit(w io.Writer, c *Comparison) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// figuresText is the verdict of a figure with what it rests on.
+func figuresText(d *Difference) string {
+	return fmt.Sprintf("%s: %s in A, %s in B, a change in %% of %s", d.Verdict, short(d.A), short(d.B), changeText(d))
 }

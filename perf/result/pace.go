@@ -76,6 +76,6 @@ func (p paceDifference) note() string {
 	if math.Abs(p.change) < worth {
 		return ""
 	}
-	return fmt.Sprintf("the machine itself was %.0f %% %s during B: differences that this may explain are no verdict",
+	return fmt.Sprintf("the machine itself was %.0f %% %s during B: differences that this may explain are undecided",
 		100*math.Abs(math.Expm1(p.change)), word)
 }

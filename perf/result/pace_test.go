@@ -25,10 +25,10 @@ func TestPaceExplains(t *testing.T) {
 		want         string
 	}{
 		"slower server, same machine":            {0.85, 1, false, "B is worse"},
-		"slower machine":                         {0.85, 0.87, false, "No difference"},
+		"slower machine":                         {0.85, 0.87, false, "Undecided"},
 		"slower server on a faster machine":      {0.85, 1.1, false, "B is worse"},
 		"much slower server on a slower machine": {0.6, 0.95, false, "B is worse"},
-		"faster machine":                         {1.15, 1.12, false, "No difference"},
+		"faster machine":                         {1.15, 1.12, false, "Undecided"},
 		"in turn they have one machine":          {0.85, 0.87, true, "B is worse"},
 	} {
 		a, b := simulateSides(rand.New(rand.NewPCG(11, 36)), 25, 0.02, c.factor, disturbances[0], c.live)
@@ -42,7 +42,7 @@ func TestPaceExplains(t *testing.T) {
 			require.GreaterOrEqual(t, *d.High, d.Change, name)
 		}
 		if c.pace == 0.87 && !c.live {
-			require.Contains(t, got.Notes, "the machine itself was 13 % slower during B: differences that this may explain are no verdict")
+			require.Contains(t, got.Notes, "the machine itself was 13 % slower during B: differences that this may explain are undecided")
 		} else if c.pace == 1 || c.live {
 			require.Empty(t, got.Notes, name)
 		}

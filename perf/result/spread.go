@@ -47,6 +47,17 @@ func sampleOf(levels []*Level, figure string) sample {
 	return s
 }
 
+// runsMean is the mean of the logs of a side.
+type runsMean struct {
+	value, freedom float64
+	perRun         float64 // variance that more runs divide
+	perFile        float64 // variance that more files divide
+	runs, files    float64
+}
+
+// variance returns the squared standard error of the mean.
+func (m runsMean) variance() float64 { return m.perRun/m.runs + m.perFile/m.files }
+
 // meanOfRuns returns the mean of the logs with its standard error. scale is the assumed variance of one log.
 //
 // The variance between runs is that of the runs, moderated by the assumed one (G. Smyth, Linear models and
@@ -55,7 +66,7 @@ func sampleOf(levels []*Level, figure string) sample {
 // explain. Runs that resemble the run before them count less, as moments do in meanError. The lag-1
 // correlation of a short series is too low by about (1+3r)/n (F. Marriott, J. Pope, Bias in the estimation
 // of autocorrelations, Biometrika 41, 1954), so that is added where the series shows a correlation.
-func (s sample) meanOfRuns(scale float64) estimate {
+func (s sample) meanOfRuns(scale float64) runsMean {
 	n := float64(len(s.logs))
 	var all, lag float64
 	for i, v := range s.logs {
@@ -71,18 +82,21 @@ func (s sample) meanOfRuns(scale float64) estimate {
 		effective = max(1, n*(1-r)/(1+r))
 	}
 	weight := priorWeight / (n * n)
-	variance := (weight*scale + all) / (weight + n - 1)
-	e := estimate{value: s.center, freedom: weight + max(0, min(n, 1+effective)-1)}
-	if s.files > 0 && n > 1 {
-		effective = 1 / (1/effective + 1/float64(enoughInFile*s.files))
+	variance := max((weight*scale+all)/(weight+n-1), s.own)
+	m := runsMean{
+		value: s.center, freedom: weight + max(0, min(n, 1+effective)-1),
+		perRun: variance * n / effective, runs: n, files: float64(max(1, s.files)),
 	}
-	e.err = math.Sqrt(max(variance, s.own) / effective)
-	return e
+	if s.files > 0 && n > 1 {
+		m.perFile = variance / enoughInFile
+	}
+	return m
 }
 
 // difference is that of the logs of a figure: b - a.
 type difference struct {
 	value, err, freedom float64
+	perRun, perFile     float64 // of both sides together
 	// machine is how much of value a change of the machine itself may explain, anything from 0 to that, and
 	// machineErr its standard error.
 	machine, machineErr float64
@@ -91,10 +105,11 @@ type difference struct {
 // compareSamples returns the difference of two sides by B. Welch's method (Biometrika 34, 1947).
 func compareSamples(a, b sample, spread float64) difference {
 	ea, eb := a.meanOfRuns(spread*spread), b.meanOfRuns(spread*spread)
-	va, vb := ea.err*ea.err, eb.err*eb.err
+	va, vb := ea.variance(), eb.variance()
 	return difference{
 		value: eb.value - ea.value, err: math.Sqrt(va + vb),
 		freedom: (va + vb) * (va + vb) / max(va*va/ea.freedom+vb*vb/eb.freedom, math.SmallestNonzeroFloat64),
+		perRun:  ea.perRun + eb.perRun, perFile: ea.perFile + eb.perFile,
 	}
 }
 
@@ -107,7 +122,7 @@ func comparePairs(a, b sample, spread float64) difference {
 	}
 	d.center = meanOf(d.logs)
 	e := d.meanOfRuns(2 * spread * spread)
-	return difference{value: e.value, err: e.err, freedom: e.freedom}
+	return difference{value: e.value, err: math.Sqrt(e.variance()), freedom: e.freedom, perRun: e.perRun}
 }
 
 // probability returns the probability of such a difference if there is none but what the machine explains: the
@@ -141,11 +156,6 @@ func (d difference) interval(significance float64) (low, high float64) {
 	rest := d.withoutMachine()
 	half, wider := d.beyondChance(significance), rest.beyondChance(significance)
 	return math.Expm1(min(d.value-half, rest.value-wider)), math.Expm1(max(d.value+half, rest.value+wider))
-}
-
-// detectable returns the smallest difference of logs that would have the significance.
-func (d difference) detectable(significance float64) float64 {
-	return d.withoutMachine().beyondChance(significance) + math.Abs(d.machine)
 }
 
 // beyondChance returns what chance exceeds with the significance, up to one whose change can be written as a number.

@@ -56,12 +56,14 @@ than chance. A side is a result file, several with commas between them, or a fol
 Runs of one server differ by more than the interval of each run shows. The unit of
 the test is therefore a run: a file, or a repeat of 'triton perf --repeat'. With one
 run a side only large differences can be told from the spread between runs; measure
-with --repeat 5 to tell 10 %. Probabilities are corrected for the number of figures.
+with --repeat 10 to tell 10 %. Intervals are corrected for the number of figures, so
+that all of them hold together.
 
-A figure is better or worse if the difference is more than chance and more than the
-threshold; the same if it is within the threshold; else it is unclear, and more runs
-would tell. A level that the client limited, that was not stable or has grade D to F
-has no verdict. Results of other processors, models or protocols are not comparable.
+The interval of the change decides: a figure is the same if all of it is within the
+threshold; better or worse if it excludes 0 and the change is beyond the threshold;
+small if it excludes 0 and the change is not; else undecided, and more runs would
+decide. A level that the client limited, that was not stable or has grade D to F has
+no verdict. Results of other processors, models or protocols are not comparable.
 
 With --live A and B are servers: every level is measured on one and then on the other,
 in turn, 5 times unless --repeat says otherwise. What changes on the machine meanwhile
@@ -70,8 +72,8 @@ concerns both, so that this finds smaller differences than two files do.
 A limit of --fail-on is passed if the difference is more than chance and the estimate
 of the change is beyond the limit.
 
-The exit code is 0 when no figure is worse (with --fail-on: no limit is passed), 1 when
-one is, 2 when the command line is wrong, a file cannot be read, a measurement of --live
+The exit code is 0 when no figure is shown to be worse (with --fail-on: no limit is
+passed), which does not mean that both are equal, 1 when one is, 2 when the command line is wrong, a file cannot be read, a measurement of --live
 failed or the sides have no level in common, and 3 when no figure has a verdict and --require-verdict is given.`,
 		Example: `  triton perf compare main.json branch.json --threshold 3%
   triton perf compare --baseline main.json branch.json --fail-on 'p99>10%' --output markdown
@@ -188,6 +190,9 @@ func (o *compareOptions) compare(nameA, nameB string, options result.CompareOpti
 	b, err := result.ReadSide(nameB)
 	if err != nil {
 		return nil, err
+	}
+	if a.Name == b.Name { // of files in two folders
+		a.Name, b.Name = nameA, nameB
 	}
 	c, err := compareSides(a, b, options)
 	if err != nil {
