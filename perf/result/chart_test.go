@@ -2,9 +2,9 @@ package result_test
 
 import (
 	"bytes"
-	"html/template"
 	"crypto/sha256"
 	"encoding/hex"
+	"html/template"
 	"io"
 	"os"
 	"path/filepath"
