@@ -92,17 +92,14 @@ func newScript(data []byte) *script {
 }
 
 // removeTolerated removes the frames that the oracle takes although they are connection errors (RFC 9113, 5.1 and 8.4):
-// those of streams that have not begun, PUSH_PROMISE, and too large windows and other illegal values of settings. h2spec has them. Nothing follows headers with a stream
-// number that is not new: the oracle closes the connection a second later, and handlers see what comes meanwhile.
-// DATA of a call that its client has ended is ignored if that was by a reset, or if the handler has returned, even though
-// the response waits for a window, where RFC 9113, 5.1, has an error, which h2spec tests.
-// It closes the connection for the trailers of a client, too, which are legal (RFC 9113, 8.1) and end a script, and for those
-// of a call that its client has reset, where the RFC has an error of the stream,
-// and it lets a stream begin again whose headers were malformed.
+// those of streams that have not begun, PUSH_PROMISE, and too large windows and other illegal values of settings. h2spec
+// has them. DATA of a call that its client has ended is ignored if that was by a reset, or if the handler has returned,
+// even though the response waits for a window, where RFC 9113, 5.1, has an error, which h2spec tests.
 func (s *script) removeTolerated() {
 	last := uint32(0)
 	ended, reset := map[uint32]bool{}, map[uint32]bool{}
 	kept := s.frames[:0]
+	lists := hpack.NewDecoder(4096, nil)
 	for i, f := range s.frames {
 		idle := f.stream%2 == 0 || f.stream > last
 		if f.kind == http2.FrameWindowUpdate && len(f.payload) == 4 && f.payload[0]&0x7f >= 0x40 {
@@ -123,17 +120,18 @@ func (s *script) removeTolerated() {
 				continue
 			}
 		case http2.FrameHeaders:
-			trailers := !ended[f.stream] && f.flags&http2.FlagHeadersEndStream != 0
-			if !idle && (trailers || s.mutated || s.bad[f.stream] || reset[f.stream]) {
-				s.frames = kept
+			// A list with a number that is not new ends the script: the oracle closes the connection a second later, and
+			// handlers see what comes meanwhile. It closes the connection where RFC 9113 does not, too: for the trailers
+			// of a client (8.1), also of a call that the server has answered meanwhile, and of one that the client has
+			// reset (5.1). It lets a stream begin again whose list was malformed, and resets an even one whose list is
+			// (5.1.1 has a connection error).
+			forbidden := s.forbiddenList(lists, i)
+			switch trailers := f.flags&http2.FlagHeadersEndStream != 0 && !(ended[f.stream] && s.held[f.stream]); {
+			case !idle && (trailers || s.bad[f.stream] || reset[f.stream]), s.mutated && (!idle || f.stream%2 == 0), paddedTooLong(f), forbidden:
+				s.frames = withoutOpenList(kept)
 				return
-			}
-			if !idle || f.stream%2 == 0 {
-				s.frames = append(kept, s.frames[i:s.endOfList(i)]...)
-				return
-			}
-			if paddedTooLong(f) {
-				s.frames = kept
+			case !idle || f.stream%2 == 0:
+				s.frames = withoutOpenList(append(kept, s.frames[i:s.endOfList(i)]...))
 				return
 			}
 			last = f.stream
@@ -192,6 +190,31 @@ func paddedTooLong(f frame) bool {
 		n -= 5
 	}
 	return f.flags&http2.FlagHeadersPadded != 0 && n >= 0 && n < int(f.payload[0])
+}
+
+// forbiddenList reports whether the list that begins at i is one that the oracle takes, and RFC 9113 does not: without
+// :method, :scheme or :path (8.3.1), or with another te than trailers (8.2.2).
+func (s *script) forbiddenList(lists *hpack.Decoder, i int) bool {
+	b := s.frames[i].payload
+	if s.frames[i].flags&http2.FlagHeadersPadded != 0 && len(b) > 0 {
+		b = b[1:max(len(b)-int(b[0]), 1)]
+	}
+	if s.frames[i].flags&http2.FlagHeadersPriority != 0 {
+		b = b[min(len(b), 5):]
+	}
+	b = bytes.Clone(b)
+	for _, f := range s.frames[i+1 : s.endOfList(i)] {
+		b = append(b, f.payload...)
+	}
+	fields, err := lists.DecodeFull(b)
+	seen := map[string]bool{}
+	for _, f := range fields {
+		if f.Name == "te" && f.Value != "trailers" {
+			return true
+		}
+		seen[f.Name] = f.Value != "" || f.Name == ":scheme"
+	}
+	return err == nil && !(seen[":method"] && seen[":scheme"] && seen[":path"])
 }
 
 // endOfList returns the place behind the header list that begins at i.

@@ -34,7 +34,8 @@ type conn struct {
 	raw    net.Conn // as it was accepted
 	use    *connlimit.Conn
 	socket net.Conn       // after the handshake
-	direct *net.TCPConn   // socket, if that encrypts nothing
+	tcp    *net.TCPConn   // below raw; nil: there is none
+	direct *net.TCPConn   // tcp, if the socket encrypts nothing
 	quick  *nonblock.Conn // writes to direct; nil: writes may wait
 	peer   peer.Peer
 	in     input
@@ -143,20 +144,28 @@ func (c *conn) open() error {
 	c.mu.Lock()
 	c.socket = socket
 	c.peer = peer.Peer{Addr: c.raw.RemoteAddr(), LocalAddr: c.raw.LocalAddr(), AuthInfo: info}
-	if socket == c.raw {
-		if c.direct = tcpOf(socket); c.direct != nil {
-			c.quick = nonblock.New(c.direct)
-		}
+	c.tcp = tcpOf(c.raw)
+	switch {
+	case c.tcp == nil:
+	case socket == c.raw:
+		c.direct, c.quick = c.tcp, nonblock.New(c.tcp)
+	default:
+		c.socket = &patientConn{Conn: socket}
 	}
 	c.mu.Unlock()
+	if k := &c.opts.Keepalive; c.tcp != nil && k.Time < forever {
+		if err := setUserTimeout(c.tcp, k.Timeout); err != nil {
+			return err
+		}
+	}
 	c.in.decoder = hpack.NewDecoder(h2frame.InitialTable, c.in.field)
 	c.in.decoder.SetMaxStringLength(int(min(c.opts.MaxHeaderList, 1<<30)))
-	if _, err := socket.Write(c.greeting()); err != nil {
+	if _, err := c.socket.Write(c.greeting()); err != nil {
 		return err
 	}
 	var preface [len(http2.ClientPreface)]byte
 	for n := 0; n < len(preface); { // not more, so that what is no preface is seen at once
-		k, err := socket.Read(preface[n:])
+		k, err := c.socket.Read(preface[n:])
 		if string(preface[n:n+k]) != http2.ClientPreface[n:n+k] {
 			return errPreface
 		}
@@ -259,32 +268,6 @@ func (c *conn) farewell(err error) {
 
 // farewellTime is how long the last frame of a connection may take that cannot be written without waiting.
 const farewellTime = 100 * time.Millisecond
-
-// endSocket closes the connection, or half-closes it if the client is to read what was sent last: bytes of the
-// client that nobody reads would make the system drop that.
-func (c *conn) endSocket(err error) {
-	var f *fault
-	if c.direct == nil || !errors.As(err, &f) && !errors.Is(err, errDrained) {
-		_ = c.raw.Close()
-		return
-	}
-	c.lingers = true
-	_ = c.direct.CloseWrite()
-	_ = c.direct.SetReadDeadline(time.Now().Add(lingerTime))
-}
-
-// linger drops what the client sends until it closes the connection, or lingerTime is over.
-func (c *conn) linger() {
-	c.mu.Lock()
-	lingers := c.lingers
-	c.mu.Unlock()
-	if lingers {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c.direct, maxLinger))
-	}
-}
-
-// maxLinger bounds what a connection drops.
-const maxLinger = 64 << 20
 
 // readyConn is a connection that takes a buffer only when there is something to read.
 type readyConn interface {

@@ -37,7 +37,7 @@ func (c *conn) settings(h h2frame.Head, b []byte) error {
 	case ack && len(b) > 0, len(b)%h2frame.SettingLen != 0:
 		return violation(http2.ErrCodeFrameSize, "SETTINGS of %d bytes", len(b))
 	case ack:
-		return nil
+		return c.didNothing()
 	}
 	for ; len(b) > 0; b = b[h2frame.SettingLen:] {
 		if err := c.set(http2.SettingID(binary.BigEndian.Uint16(b)), binary.BigEndian.Uint32(b[2:])); err != nil {
@@ -87,10 +87,13 @@ func (c *conn) ping(h h2frame.Head, b []byte) error {
 	}
 	data := [8]byte(b)
 	if h.Has(http2.FlagPingAck) {
-		if data == drainPing {
+		switch {
+		case data == drainPing:
 			c.drained()
+		case c.life.pinging:
+			return nil
 		}
-		return nil
+		return c.didNothing()
 	}
 	c.out = h2frame.AppendPing(c.out, http2.FlagPingAck, data)
 	return c.life.pinged(len(c.streams) > 0, &c.opts.Enforcement)

@@ -45,7 +45,9 @@ type head struct {
 	pseudo     [len(pseudoNames)]bool
 }
 
-var pseudoNames = [...]string{":method", ":path", ":scheme", ":authority"}
+var pseudoNames = [...]string{":method", ":path", pseudoScheme: ":scheme", ":authority"}
+
+const pseudoScheme = 2
 
 // lateHead is the head of calls whose time is over before they begin.
 var lateHead = head{refused: status.New(codes.DeadlineExceeded, context.DeadlineExceeded.Error()), http: http.StatusOK}
@@ -105,7 +107,9 @@ func (h *head) add(name, value string) {
 		}
 	case "connection":
 		h.connection = true
-	case "grpc-message-type", "grpc-message", "grpc-status", "te":
+	case "te":
+		h.malformed = h.malformed || value != "trailers"
+	case "grpc-message-type", "grpc-message", "grpc-status":
 	default:
 		h.addMetadata(name, value)
 	}
@@ -153,6 +157,9 @@ func (h *head) append(name, value string) {
 
 // complete decides what the list as a whole means.
 func (h *head) complete(s *Server) {
+	if !h.tooLong && !h.broken && h.method != http.MethodConnect && (h.method == "" || h.path == "" || !h.pseudo[pseudoScheme]) {
+		h.malformed = true // RFC 9113, 8.3.1
+	}
 	authorities, hosts := h.md[":authority"], h.md["host"]
 	switch {
 	case len(authorities) > 1 || len(hosts) > 1:

@@ -18,7 +18,7 @@ type Server struct {
 	opts     Options
 	services map[string]*service
 	calls    chan *stream   // to the workers
-	workers  sync.WaitGroup // the workers
+	workers  sync.WaitGroup // goroutines that end with the server
 	handlers sync.WaitGroup
 	serving  sync.WaitGroup // calls of Serve and connections
 
@@ -132,6 +132,7 @@ func (s *Server) Serve(l net.Listener) error {
 		for range s.opts.Workers {
 			s.workers.Go(s.work)
 		}
+		s.workers.Go(s.trimIdle)
 	}
 	s.listeners[l] = struct{}{}
 	s.mu.Unlock()

@@ -118,6 +118,7 @@ func (s *stream) sendLarge(prefix []byte, data mem.BufferSlice) error {
 	c := s.conn
 	from := messageCursor{prefix: prefix, data: data}
 	left := len(prefix) + data.Len()
+	var w stall
 	for left > 0 {
 		for !s.over && (s.window <= 0 || c.window <= 0 || c.writing) {
 			c.flush(true) // the header of the response, for one
@@ -128,9 +129,7 @@ func (s *stream) sendLarge(prefix []byte, data mem.BufferSlice) error {
 				c.takeOver()
 				continue
 			}
-			c.senders = append(c.senders, s)
-			s.sender.arm()
-			s.sender.wait(&c.mu)
+			s.waitToSend(&w, left)
 		}
 		if s.over {
 			c.senders = slices.DeleteFunc(c.senders, func(other *stream) bool { return other == s })
