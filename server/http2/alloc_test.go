@@ -13,7 +13,7 @@ import (
 )
 
 // lengths is a codec of messages that are only as long as a number says.
-type lengths struct{ rawCodec }
+type lengths struct{ bytesCodec }
 
 func (lengths) Unmarshal(data mem.BufferSlice, v any) error {
 	*v.(*int) = data.Len()

@@ -256,7 +256,11 @@ func (c *conn) farewell(err error) {
 	if !errors.As(err, &f) || c.writing || c.socket == nil {
 		return
 	}
-	b := h2frame.AppendGoAway(c.out, c.lastID, f.code, f.text)
+	last := c.lastID
+	if c.life.last { // a larger number than the client was told is not allowed
+		last = c.life.lastID
+	}
+	b := h2frame.AppendGoAway(c.out, last, f.code, f.text)
 	c.out = nil
 	if c.quick != nil {
 		_, _ = c.quick.TryWrite(b)

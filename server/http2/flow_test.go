@@ -211,7 +211,7 @@ func TestReceiveWindows(t *testing.T) {
 			t.Parallel()
 			onBoth(t, c.options, handlers{"stream": hold}, func(_ *testing.T, _ *Server, p *wirePeer) {
 				p.send(begin(1, "stream"))
-				p.send(c.frames...)
+				p.sendAside(c.frames...)
 				p.expect(c.want...)
 			})
 		})

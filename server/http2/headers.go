@@ -196,10 +196,11 @@ func (c *conn) decode(id uint32, block []byte, end bool) error {
 	if id%2 == 0 || id <= c.lastID {
 		return c.decodeAgain(id, end)
 	}
-	if c.life.refuses(id) {
+	c.lastID = id
+	if c.life.refuses(id) { // without an answer; the client repeats the call elsewhere
+		c.over(id, false)
 		return nil
 	}
-	c.lastID = id
 	if code := h.resets(); code != http2.ErrCodeNo {
 		c.refuse(id, end, code)
 		return nil

@@ -69,7 +69,7 @@ func TestOldConnectionEnds(t *testing.T) {
 				p.expect("HEADERS 3", "DATA 3 6", "HEADERS 3 end")
 				p.send(drainAnswer())
 				p.expect("GOAWAY 3 NO_ERROR")
-				p.send(whole(5, "m"))
+				p.send(whole(5, "m"), begin(7, "stream"), list(7, true, [2]string{"a", "b"})) // refused without an answer
 				p.expectNothing()
 				if ends {
 					p.send(reset(1))

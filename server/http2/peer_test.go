@@ -33,23 +33,23 @@ type wirePeer struct {
 // handlers are the methods of the service s. Those whose names begin with "stream" stream in both directions.
 type handlers map[string]grpc.StreamHandler
 
-// rawCodec has messages that are bytes.
-type rawCodec struct{}
+// bytesCodec has messages that are bytes.
+type bytesCodec struct{}
 
-func (rawCodec) Name() string { return "raw" }
+func (bytesCodec) Name() string { return "raw" }
 
-func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
 }
 
-func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	*v.(*[]byte) = data.Materialize()
 	return nil
 }
 
 func newTestServer(o Options, methods handlers) *Server {
 	if o.Codec == nil {
-		o.Codec = rawCodec{}
+		o.Codec = bytesCodec{}
 	}
 	srv := NewServer(o)
 	desc := grpc.ServiceDesc{ServiceName: "s", HandlerType: (*any)(nil)}
@@ -133,6 +133,14 @@ func (p *wirePeer) send(frames ...[]byte) {
 		synctest.Wait()
 	}
 	require.True(p.t, p.write(frames...), "the server has closed the connection")
+}
+
+// sendAside is send for frames of which the server need not read all, and does not wait.
+func (p *wirePeer) sendAside(frames ...[]byte) {
+	if p.bubble {
+		synctest.Wait()
+	}
+	go p.write(frames...)
 }
 
 // next describes the next frame of the server; "closed": there is none.
