@@ -132,24 +132,22 @@ func TestStalledCalls(t *testing.T) {
 func TestSlowWindows(t *testing.T) {
 	t.Parallel()
 	const size = 200_000
-	open := func(step, wait int, until time.Duration) func(p *wirePeer) int {
-		return func(p *wirePeer) (sent int) {
-			for began := time.Now(); sent < size+prefixLen && time.Since(began) < until; {
-				time.Sleep(time.Duration(wait) * time.Second)
-				if time.Since(began) >= until {
-					return sent
-				}
+	open := func(step, wait int, until time.Duration) func(p *wirePeer) {
+		return func(p *wirePeer) {
+			sent := 0
+			pause := time.Duration(wait) * time.Second
+			for began := time.Now(); sent < size+prefixLen && time.Since(began)+pause < until; {
+				time.Sleep(pause)
 				n := min(step, size+prefixLen-sent)
 				p.send(update(1, n))
 				p.expectData(1, n)
 				sent += n
 			}
-			return sent
 		}
 	}
 	for name, c := range map[string]struct {
 		method string
-		open   func(p *wirePeer) int
+		open   func(p *wirePeer)
 		want   []string
 	}{
 		"fast enough":      {"m", open(stallBytes, 119, time.Hour), []string{"HEADERS 1 end"}},
@@ -159,13 +157,17 @@ func TestSlowWindows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubblePeer(t, Options{}, handlers{"m": give(size), "stream": give(size)}, func(_ *testing.T, _ *Server, p *wirePeer) {
+			inBubblePeer(t, Options{}, handlers{"m": give(size), "stream": give(size)}, func(t *testing.T, _ *Server, p *wirePeer) {
 				p.send(initialWindow(0), update(0, 1<<20))
 				p.expect("SETTINGS ack")
 				p.send(whole(1, c.method))
 				p.expect("HEADERS 1")
+				began := time.Now()
 				c.open(p)
 				p.expect(c.want...)
+				if c.want[0] == "RST_STREAM 1 CANCEL" {
+					require.Equal(t, stallTime, time.Since(began))
+				}
 				p.send(initialWindow(1000), whole(3, "missing"))
 				p.expect("SETTINGS ack", "HEADERS 3 end")
 			})
