@@ -2,8 +2,10 @@ package grpctest_test
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/binary"
 	"net"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,8 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"triton/server/http2"
 )
 
 // counter counts how often each request is answered.
@@ -46,12 +51,36 @@ func TestDrainCounts(t *testing.T) {
 	for _, on := range transports {
 		t.Run(on.name, func(t *testing.T) {
 			t.Parallel()
-			countThroughDrains(t, on.make, requests)
+			countThroughDrains(t, on.make, insecure.NewCredentials(), requests)
+		})
+	}
+	server, client := certificates()
+	for name, serve := range map[string]func() transport{
+		"grpc-go, TLS": func() transport { return grpc.NewServer(append(oracleOptions(), grpc.Creds(server))...) },
+		"builtin, TLS": func() transport {
+			o := builtinOptions()
+			o.Credentials = server
+			return http2.NewServer(o)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			countThroughDrains(t, serve, client, requests)
 		})
 	}
 }
 
-func countThroughDrains(t *testing.T, serve func() transport, requests uint64) {
+// certificates returns the credentials of a server and of its clients.
+func certificates() (server, client credentials.TransportCredentials) {
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return credentials.NewServerTLSFromCert(&s.TLS.Certificates[0]), credentials.NewClientTLSFromCert(roots, "example.com")
+}
+
+func countThroughDrains(t *testing.T, serve func() transport, creds credentials.TransportCredentials, requests uint64) {
 	const clients, connections, turns = 8, 4, 10
 	c := counter{make([]atomic.Int32, requests)}
 	var address atomic.Pointer[string]
@@ -67,7 +96,7 @@ func countThroughDrains(t *testing.T, serve func() transport, requests uint64) {
 	due := make(chan struct{}, turns) // a turn after each part of the requests
 	var sending sync.WaitGroup
 	for range connections {
-		conn, err := grpc.NewClient("passthrough:current", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDisableRetry(),
+		conn, err := grpc.NewClient("passthrough:current", grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond},
 				// Otherwise that is how long a connection may take, and one that is open a moment later is closed under its calls.

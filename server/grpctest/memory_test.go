@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
@@ -72,8 +73,8 @@ func connected(t *testing.T, at string) net.Conn {
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", at)
 	require.NoError(t, err)
 	require.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
-	s := newScript(nil)
-	s.frames, s.next = nil, 1
+	s := &script{}
+	s.encoder = hpack.NewEncoder(&s.block)
 	s.add(http2.FrameSettings, 0, 0, nil)
 	s.headers(1, callHeaders(oracleUnary), false)
 	s.data(1, s.message(), true)

@@ -31,12 +31,15 @@ var transports = []struct {
 	make func() transport
 }{
 	{"grpc-go", func() transport { return grpc.NewServer(oracleOptions()...) }},
-	{"builtin", func() transport {
-		return http2.NewServer(http2.Options{
-			MaxStreams: oracleStreams, MaxHeaderList: oracleHeaderList, StreamWindow: oracleWindow, ConnWindow: oracleWindow,
-			Enforcement: keepalive.EnforcementPolicy{MinTime: time.Nanosecond, PermitWithoutStream: true},
-		})
-	}},
+	{"builtin", func() transport { return http2.NewServer(builtinOptions()) }},
+}
+
+// builtinOptions are those of our own transport.
+func builtinOptions() http2.Options {
+	return http2.Options{
+		MaxStreams: oracleStreams, MaxHeaderList: oracleHeaderList, StreamWindow: oracleWindow, ConnWindow: oracleWindow,
+		Enforcement: keepalive.EnforcementPolicy{MinTime: time.Nanosecond, PermitWithoutStream: true},
+	}
 }
 
 // oracleOptions are grpc-go's.

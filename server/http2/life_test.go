@@ -247,6 +247,31 @@ func TestStopLeavesHandlers(t *testing.T) {
 	}
 }
 
+// TestGracefulStopWaitsForHandlers: also for those whose calls their clients have reset.
+func TestGracefulStopWaitsForHandlers(t *testing.T) {
+	t.Parallel()
+	var release chan struct{}
+	returned := false
+	stubborn := func(any, grpc.ServerStream) error {
+		<-release
+		returned = true
+		return nil
+	}
+	inBubblePeer(t, Options{}, handlers{"stream": stubborn}, func(t *testing.T, s *Server, p *wirePeer) {
+		release = make(chan struct{})
+		p.send(begin(1, "stream"), reset(1))
+		stopped := make(chan struct{})
+		go func() { defer close(stopped); s.GracefulStop() }()
+		p.expect(drainBegins, drainPinged)
+		p.send(drainAnswer())
+		p.expect("GOAWAY 1 NO_ERROR", "closed")
+		synctest.Wait()
+		close(release)
+		<-stopped
+		require.True(t, returned)
+	})
+}
+
 // TestStreamHandlerPanics: the call ends with a status, whoever runs its handler, and the connection goes on.
 func TestStreamHandlerPanics(t *testing.T) {
 	t.Parallel()

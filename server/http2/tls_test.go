@@ -122,19 +122,19 @@ func TestLastFrames(t *testing.T) {
 		rest = append(h2frame.AppendHead(rest, 16<<10, 0xbe, 0, 0), make([]byte, 16<<10)...)
 	}
 	for name, c := range map[string]struct {
-		begin func(p *wirePeer, s *Server)
-		last  string
+		drains bool
+		first  []byte
+		last   string
 	}{
-		"mistake": {func(p *wirePeer, _ *Server) { p.send(update(0, 0)) }, "GOAWAY 0 PROTOCOL_ERROR"},
-		"drain": {func(p *wirePeer, s *Server) {
-			go s.GracefulStop()
-			p.expect(drainBegins, drainPinged)
-			p.send(drainAnswer())
-		}, "GOAWAY 0 NO_ERROR"},
+		"mistake": {false, update(0, 0), "GOAWAY 0 PROTOCOL_ERROR"},
+		"drain":   {true, drainAnswer(), "GOAWAY 0 NO_ERROR"},
 	} {
 		test := func(t *testing.T, s *Server, p *wirePeer) {
-			c.begin(p, s)
-			p.write(rest) // fails when the server has had enough
+			if c.drains {
+				go s.GracefulStop()
+				p.expect(drainBegins, drainPinged)
+			}
+			p.sendAside(c.first, rest)
 			require.Equal(t, []string{c.last}, p.untilClosed())
 			_, err := p.conn.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)
