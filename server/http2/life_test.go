@@ -85,6 +85,21 @@ func TestOldConnectionEnds(t *testing.T) {
 	}
 }
 
+// TestLastCallStays: a server that has named its last call names no later one, whatever else happens (RFC 9113, 6.8).
+func TestLastCallStays(t *testing.T) {
+	t.Parallel()
+	onBoth(t, Options{}, handlers{"stream": hold}, func(_ *testing.T, s *Server, p *wirePeer) {
+		p.send(begin(1, "stream"))
+		p.expectNothing()
+		go s.GracefulStop()
+		p.expect(drainBegins, drainPinged)
+		p.send(drainAnswer())
+		p.expect("GOAWAY 1 NO_ERROR")
+		p.send(begin(3, "stream"), update(0, 0))
+		p.expect("GOAWAY 1 PROTOCOL_ERROR", "closed")
+	})
+}
+
 // TestKeepAliveAnswered: a client that answers pings, or sends anything, keeps its connection.
 func TestKeepAliveAnswered(t *testing.T) {
 	t.Parallel()
