@@ -41,9 +41,13 @@ type starter struct {
 // starters returns the services in the order in which Triton starts them.
 func (s *Server) starters() []starter {
 	o := &s.opts
+	http := starter{o.HTTP.Endpoint, o.HTTP.TLS, []string{"http/1.1"}, "HTTP", "HTTPService", s.newHTTP}
+	if o.OnePort {
+		http.alpn, http.newFrontend = []string{"h2", "http/1.1"}, s.newOnePort
+	}
 	return []starter{
 		{o.GRPC.Endpoint, o.GRPC.TLS, []string{"h2"}, "GRPC", "GRPCInferenceService", s.newGRPC},
-		{o.HTTP.Endpoint, o.HTTP.TLS, []string{"http/1.1"}, "HTTP", "HTTPService", s.newHTTP},
+		http,
 		{o.Control, o.HTTP.TLS, []string{"http/1.1"}, "Control", "Control HTTPService", s.newControl},
 		{o.SageMaker.Endpoint, TLS{}, nil, "Sagemaker", "Sagemaker HTTPService", s.newSageMaker},
 		{o.Vertex.Endpoint, TLS{}, nil, "Vertex AI", "Vertex AI HTTPService", s.newVertex},

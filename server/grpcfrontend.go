@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -23,6 +24,16 @@ type grpcFrontend struct {
 }
 
 func (s *Server) newGRPC(l net.Listener, config *tls.Config) (portServer, error) {
+	var tls credentials.TransportCredentials
+	if config != nil {
+		tls = credentials.NewTLS(config)
+	}
+	return s.newGRPCFrontend(&drainingListener{Listener: l}, tls, nil)
+}
+
+// newGRPCFrontend makes the frontend on a listener. Requests that are no calls of gRPC go to other; nil: they are
+// refused.
+func (s *Server) newGRPCFrontend(l net.Listener, c credentials.TransportCredentials, other http.Handler) (*grpcFrontend, error) {
 	if err := grpcapi.CheckTransport(); err != nil {
 		return nil, err
 	}
@@ -33,11 +44,9 @@ func (s *Server) newGRPC(l net.Listener, config *tls.Config) (portServer, error)
 	o.Guard, o.RefuseControl = s.guard, s.opts.Control.Allow
 	o.Memory = s.requestMemory.budget
 	o.MaxUnread = int(s.opts.StreamBacklog)
-	if config != nil {
-		o.Credentials = credentials.NewTLS(config)
-	}
+	o.Credentials, o.HTTP = c, other
 	f := &grpcFrontend{
-		lis: &countingListener{Listener: &drainingListener{Listener: l}, limit: s.connections}, accepting: make(chan struct{}),
+		lis: &countingListener{Listener: l, limit: s.connections}, accepting: make(chan struct{}),
 		server: grpcapi.NewServer(o),
 	}
 	grpcapi.Register(f.server, s.service, o)

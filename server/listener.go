@@ -15,6 +15,7 @@ import (
 	"triton/pkg/status"
 	"triton/server/access"
 	"triton/server/connlimit"
+	"triton/server/http1"
 )
 
 // listen opens the port of a service.
@@ -66,15 +67,18 @@ func (l *countingListener) Accept() (net.Conn, error) {
 			}
 			return nil, err
 		}
-		use, ok := l.limit.Open(func() { _ = c.Close() }, false)
-		if !ok {
+		given, ok := c.(http1.HTTP2Conn) // whose use has begun
+		use := given.Use
+		if ok {
+			c = given.Conn
+		} else if use, ok = l.limit.Open(func() { _ = c.Close() }, false); !ok {
 			_ = c.Close()
 			continue
 		}
 		l.open.Add(1)
 		l.handshakes.begin(c)
 		return &countedConn{
-			Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(c), out: nonblock.New(c), use: use,
+			Conn: c, open: &l.open, handshakes: &l.handshakes, ready: newReadyReader(c), out: nonblock.New(c), use: use, first: given.First,
 		}, nil
 	}
 }
@@ -87,6 +91,7 @@ type countedConn struct {
 	ready      *readyReader
 	out        *nonblock.Conn // nil: Conn itself
 	use        *connlimit.Conn
+	first      []byte // what somebody else has read
 }
 
 // Use returns what tells the limit of connections when this one is idle.
@@ -94,6 +99,10 @@ func (c *countedConn) Use() *connlimit.Conn { return c.use }
 
 // Read is used for connections with TLS.
 func (c *countedConn) Read(b []byte) (int, error) {
+	if n := copy(b, c.first); n > 0 {
+		c.first = c.first[n:]
+		return n, nil
+	}
 	n, err := c.Conn.Read(b)
 	c.use.Active()
 	return n, err
@@ -108,7 +117,7 @@ func (c *countedConn) SetDeadline(t time.Time) error { return c.handshakes.setDe
 // ReadOnReady waits for data and then reads it into a buffer of the pool, so that an idle
 // connection holds no buffer. gRPC looks for a method of this name and these types.
 func (c *countedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	if c.ready == nil {
+	if c.ready == nil || len(c.first) > 0 {
 		b := pool.Get(size)
 		n, err := c.Read(*b)
 		return b, n, err
@@ -130,6 +139,9 @@ func (c *countedConn) Close() error {
 		c.open.Add(-1)
 		c.handshakes.end(c.Conn)
 		c.use.Close()
+	}
+	if t, ok := c.Conn.(interface{ NetConn() net.Conn }); ok { // the farewell of TLS could wait for the client
+		return t.NetConn().Close()
 	}
 	return c.Conn.Close()
 }

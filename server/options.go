@@ -115,8 +115,11 @@ type Options struct {
 	// repository, shared memory, settings. The other ports then refuse these calls.
 	Control Endpoint
 
-	HTTP      HTTP
-	GRPC      GRPC
+	HTTP HTTP
+	GRPC GRPC
+	// OnePort serves gRPC, and gRPC-Web, at the port of HTTP, and opens no port for gRPC. The endpoint and TLS of
+	// gRPC are not used.
+	OnePort   bool
 	Metrics   Metrics
 	SageMaker SageMaker
 	Vertex    Vertex

@@ -104,6 +104,9 @@ func New(o Options) (*Server, error) {
 	if o.Metrics.Address == "" {
 		o.Metrics.Address = o.metricsAddress()
 	}
+	if o.OnePort {
+		o.GRPC.Allow = false
+	}
 	requests := newRequestMemory(&o)
 	if o.Pool == nil {
 		o.Pool = newPool(o, requests.budget.Pools())

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"triton/pkg/tensor"
+	"triton/server/grpcapi"
 	"triton/server/repository"
 )
 
@@ -43,6 +44,11 @@ func (o *Options) Validate() error {
 		bad(st.Write, "there is no desired state to write to")
 	}
 	bad(o.Log == nil, "no logger")
+	if o.OnePort {
+		bad(!o.HTTP.Allow || !o.GRPC.Allow, "--http-grpc-one-port needs --allow-http and --allow-grpc")
+		bad(o.GRPC.Frontend.Transport != grpcapi.TransportBuiltin, "--http-grpc-one-port needs --grpc-transport=builtin: grpc-go serves no other protocol at its port")
+		bad(o.GRPC.TLS.Allow && o.GRPC.TLS != o.HTTP.TLS, "--http-grpc-one-port: the port has the encryption of HTTP: use --http-use-ssl and its certificates instead of --grpc-use-ssl")
+	}
 	if err := o.Models.validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -104,7 +110,7 @@ func (o *Options) services() []service {
 		{"SageMaker", o.SageMaker.Endpoint, o.SageMaker.SafePorts},
 		{"Vertex AI", o.Vertex.Endpoint, nil},
 	} {
-		if s.at.Allow {
+		if s.at.Allow && !(o.OnePort && s.name == "GRPC") {
 			all = append(all, s)
 		}
 	}

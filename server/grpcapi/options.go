@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
 	"regexp"
 	"time"
 
@@ -33,6 +34,8 @@ type Options struct {
 	Log *slog.Logger
 	// Credentials are the TLS credentials; nil serves plain text.
 	Credentials credentials.TransportCredentials
+	// HTTP answers requests that are no calls of gRPC, with TransportBuiltin; nil: they are refused.
+	HTTP http.Handler
 
 	KeepaliveTime       time.Duration // of silence until the server pings
 	KeepaliveTimeout    time.Duration // for the reply to a ping

@@ -53,6 +53,7 @@ func TransportOptions(o Options) http2.Options {
 		Credentials:   newBudgetCredentials(&o, false),
 		Codec:         rpc.NewCodec(o.Pool),
 		Stream:        newAdmin(&o).stream,
+		HTTP:          o.HTTP,
 		Buffers:       &framePool{},
 		MaxStreams:    o.MaxConcurrentStream,
 		MaxHeaderList: o.MaxHeaderList,

@@ -82,13 +82,25 @@ func (c *conn) run() {
 	if !c.handshake() {
 		return
 	}
-	for {
+	if c.negotiatedHTTP2() {
+		handedOver = c.giveToHTTP2()
+		return
+	}
+	for first := true; ; first = false {
 		switch c.next() {
 		case ended:
 			return
 		case forNetHTTP:
+			if first && c.beginsHTTP2() {
+				handedOver = c.giveToHTTP2()
+				return
+			}
+			c.session.opened()
 			handedOver = c.handOver()
 			return
+		}
+		if first {
+			c.session.opened()
 		}
 		if !c.answer() {
 			return

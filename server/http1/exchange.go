@@ -115,8 +115,14 @@ func (x *Exchange) Conn() net.Conn {
 	case x.netHTTP.conn != nil:
 		return x.netHTTP.conn.Conn
 	}
-	return nil
+	nc, _ := x.Context.Value(ConnKey).(net.Conn)
+	return nc
 }
+
+// ConnKey is where NewHTTPHandler looks in the context of a request for its connection.
+var ConnKey any = connKey{}
+
+type connKey struct{}
 
 // TLS returns the state of an encrypted connection that net/http accepted, else nil.
 func (x *Exchange) TLS() *tls.ConnectionState {

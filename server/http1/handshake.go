@@ -28,3 +28,18 @@ func ready(nc net.Conn) bool {
 	t, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
 	return !ok || t.ConnectionState().HandshakeComplete
 }
+
+// TLSState returns the state of the TLS connection that nc is, or that lies below it; nil: there is none.
+func TLSState(nc net.Conn) *tls.ConnectionState {
+	for {
+		switch c := nc.(type) {
+		case interface{ ConnectionState() tls.ConnectionState }:
+			state := c.ConnectionState()
+			return &state
+		case interface{ NetConn() net.Conn }:
+			nc = c.NetConn()
+		default:
+			return nil
+		}
+	}
+}

@@ -40,6 +40,8 @@ type Options struct {
 	Limit *connlimit.Limit
 	// Reserved lets the connections use the reserve of Limit.
 	Reserved bool
+	// HTTP2 takes over the connections whose clients speak HTTP/2; nil: they are refused.
+	HTTP2 func(HTTP2Conn)
 }
 
 const defaultIdleGrace = 250 * time.Millisecond

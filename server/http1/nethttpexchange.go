@@ -18,12 +18,13 @@ type netHTTPExchange struct {
 	request     *http.Request
 	conn        *netHTTPConn // nil when net/http accepted the connection itself
 	pace        pace
-	received    int64 // bytes of the body
+	total       int64 // bytes of the body that were read
 	continued   bool  // the body was read, so net/http has sent 100 Continue to a client that expects it
 	err         error // why no more of the body can be read; io.EOF at its end
 	end         bool  // the connection ends with the reply
 	stopped     atomic.Bool
 	deadlineSet time.Time
+	progress    // of the body, without conn, which has its own
 }
 
 // stop ends the wait for the rest of the body.
@@ -43,7 +44,8 @@ func (s *netHTTPExchange) Read(p []byte) (int, error) {
 	}
 	s.continued = true
 	if s.conn == nil {
-		_ = s.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+		s.startPeriod(func(time.Time) error { return nil })
+		_ = s.control.SetReadDeadline(s.until)
 	} else {
 		s.conn.beginBody(s.pace.minBytes)
 	}
@@ -53,11 +55,12 @@ func (s *netHTTPExchange) Read(p []byte) (int, error) {
 	}
 	n, err := s.request.Body.Read(p)
 	if s.conn == nil {
+		s.add(n, s.pace.minBytes)
 		_ = s.control.SetReadDeadline(time.Time{})
 	} else {
 		s.conn.endBody()
 	}
-	s.received += int64(n)
+	s.total += int64(n)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = ErrTruncated
@@ -76,7 +79,7 @@ func (s *netHTTPExchange) Read(p []byte) (int, error) {
 func (s *netHTTPExchange) skipBody() {
 	left := s.request.ContentLength
 	if left > 0 {
-		left -= s.received
+		left -= s.total
 	}
 	sends := s.continued || s.request.Header.Get("Expect") == ""
 	if sends && left != 0 && left <= maxSkipped {

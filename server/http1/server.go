@@ -20,6 +20,7 @@ type Server struct {
 	max             int // connections; 0: no limit
 	limit           *connlimit.Limit
 	reserved        bool // its connections may use the reserve of limit
+	http2           func(HTTP2Conn)
 	sessions        *sessions
 	netHTTP         *http.Server
 	netHTTPListener netHTTPListener
@@ -29,7 +30,7 @@ type Server struct {
 
 // NewServer makes a server. It starts nothing.
 func NewServer(h Handler, o Options) *Server {
-	s := &Server{core: newCore(h, o), max: o.MaxConnections, limit: o.Limit, reserved: o.Reserved, sessions: newSessions(o.IdleGrace)}
+	s := &Server{core: newCore(h, o), max: o.MaxConnections, limit: o.Limit, reserved: o.Reserved, http2: o.HTTP2, sessions: newSessions(o.IdleGrace)}
 	s.netHTTPListener.ch, s.netHTTPListener.done = make(chan *netHTTPConn), make(chan struct{})
 	s.netHTTP = newNetHTTPServer(s.core)
 	return s
@@ -103,6 +104,10 @@ func (s *Server) Leave() { s.sessions.leaving.Store(true) }
 // arrive on open connections are answered meanwhile, and afterwards, with "Connection: close".
 // Drain returns the error of ctx when that ends first.
 func (s *Server) Drain(ctx context.Context) error { return s.sessions.drain(ctx) }
+
+// AwaitOpened stops accepting connections, as Drain does, and waits until each has begun its first request, has been
+// given to Options.HTTP2, or has ended; or until ctx ends.
+func (s *Server) AwaitOpened(ctx context.Context) { s.sessions.awaitOpened(ctx) }
 
 // Shutdown drains, then closes the connections that stay idle for Options.IdleGrace and waits for
 // all to end. It returns the error of ctx when that ends first; Close ends the rest.

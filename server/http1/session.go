@@ -21,6 +21,7 @@ type session struct {
 	mu struct {
 		sync.Mutex
 		cancel   context.CancelFunc // ends the request in flight; may be nil
+		opened   bool               // the first request has begun
 		idle     bool               // waits for a request
 		draining bool               // ends with the next reply
 		closing  bool               // ends when no further request arrives
@@ -82,6 +83,17 @@ func (s *session) retries(err error) bool {
 	}
 	_ = s.nc.SetReadDeadline(time.Now().Add(wait))
 	return true
+}
+
+// opened records that the first request has begun, or that none will.
+func (s *session) opened() {
+	s.mu.Lock()
+	already := s.mu.opened
+	s.mu.opened = true
+	s.mu.Unlock()
+	if !already {
+		s.sessions.countOpened()
+	}
 }
 
 // draining reports whether the session ends with the next reply.

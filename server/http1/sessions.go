@@ -26,7 +26,9 @@ type sessions struct {
 		listener                  net.Listener
 		accepted                  chan struct{} // closed when the accept loop ended; nil: none ran
 		sessions                  map[*session]struct{}
-		refused                   int // of them
+		refused                   int           // of them
+		unopened                  int           // sessions whose first request has not begun
+		allOpened                 chan struct{} // closed when unopened is 0; nil: nobody waits
 		draining, closing, closed bool
 	}
 	// Set once a drain has begun: busy is the number of sessions with a request in flight,
@@ -62,8 +64,11 @@ func (all *sessions) add(nc net.Conn, use *connlimit.Conn, room bool, limit int)
 		return nil
 	case refused:
 		all.mu.refused++
+	default:
+		all.mu.unopened++
 	}
 	s := &session{sessions: all, nc: nc, use: use, refused: refused}
+	s.mu.opened = refused
 	s.mu.draining, s.mu.closing = all.mu.draining, all.mu.closing
 	if s.mu.draining {
 		all.busy.Add(1)
@@ -75,6 +80,7 @@ func (all *sessions) add(nc net.Conn, use *connlimit.Conn, room bool, limit int)
 
 // remove removes a session that has ended.
 func (all *sessions) remove(s *session) {
+	s.opened()
 	s.use.Close()
 	all.mu.Lock()
 	delete(all.mu.sessions, s)
@@ -83,6 +89,56 @@ func (all *sessions) remove(s *session) {
 	}
 	all.mu.Unlock()
 	all.running.Done()
+}
+
+// forget removes a session whose connection others serve from now on. It reports false, and does nothing, if the
+// session was ended.
+func (all *sessions) forget(s *session) bool {
+	all.mu.Lock()
+	if all.mu.closed {
+		all.mu.Unlock()
+		return false
+	}
+	delete(all.mu.sessions, s)
+	all.mu.Unlock()
+	all.running.Done()
+	return true
+}
+
+// countOpened counts a session whose first request has begun.
+func (all *sessions) countOpened() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.mu.unopened--
+	if all.mu.unopened == 0 && all.mu.allOpened != nil {
+		close(all.mu.allOpened)
+		all.mu.allOpened = nil
+	}
+}
+
+// awaitOpened closes the listener and waits until the first request of every session has begun.
+func (all *sessions) awaitOpened(ctx context.Context) {
+	if accepted := all.startDrain(); accepted != nil {
+		select {
+		case <-accepted:
+		case <-ctx.Done():
+			return
+		}
+	}
+	all.mu.Lock()
+	if all.mu.unopened == 0 {
+		all.mu.Unlock()
+		return
+	}
+	if all.mu.allOpened == nil {
+		all.mu.allOpened = make(chan struct{})
+	}
+	opened := all.mu.allOpened
+	all.mu.Unlock()
+	select {
+	case <-opened:
+	case <-ctx.Done():
+	}
 }
 
 func (all *sessions) open() int64 {

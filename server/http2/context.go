@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"triton/pkg/nonblock"
+	"triton/server/http1"
 )
 
 // callContext is the context of a call. It is the call itself, so that it costs nothing. Like everything of a call
@@ -98,6 +99,8 @@ func (x *callContext) Value(key any) any {
 		return &x.conn.peer
 	case streamKey:
 		return (*transportStream)(x)
+	case http1.ConnKey:
+		return x.conn.raw
 	case nonblock.WaitKey:
 		return (*turnHook)(x)
 	}

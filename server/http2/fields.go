@@ -95,7 +95,10 @@ func (c *conn) contentType(b *block, subtype string) {
 	b.literal("content-type", contentType+"+"+subtype)
 }
 
-func (b *block) metadata(md metadata.MD) {
+func (b *block) metadata(md metadata.MD) { eachField(md, b.literal) }
+
+// eachField calls add with the fields of metadata as they are sent.
+func eachField(md metadata.MD, add func(name, value string)) {
 	for name, values := range md {
 		name = strings.ToLower(name)
 		switch name {
@@ -106,7 +109,7 @@ func (b *block) metadata(md metadata.MD) {
 			if strings.HasSuffix(name, binarySuffix) {
 				v = encodeBinary([]byte(v))
 			}
-			b.literal(name, v)
+			add(name, v)
 		}
 	}
 }

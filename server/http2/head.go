@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -28,6 +29,10 @@ type head struct {
 	subtype  string
 	timed    bool
 	timeout  time.Duration
+
+	// plain: it is a request of HTTP, with these fields.
+	plain  bool
+	fields []hpack.HeaderField
 
 	// refused is the status of a call that does not begin, with a status of HTTP.
 	refused *status.Status
@@ -166,6 +171,8 @@ func (h *head) complete(s *Server) {
 		h.refuse(http.StatusBadRequest, codes.Internal,
 			"num values of :authority: %v, num values of host: %v, both must only have 1 value as per HTTP/2 spec", len(authorities), len(hosts))
 	case h.connection:
+	case !h.isGRPC && s.opts.HTTP != nil && h.method != "" && h.path != "":
+		h.plain, h.timed = true, false // a timeout is that of a call within
 	case !h.isGRPC:
 		h.refuse(http.StatusUnsupportedMediaType, codes.InvalidArgument, "invalid gRPC request content-type %q", h.otherType)
 	case h.invalid != nil:

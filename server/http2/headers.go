@@ -2,6 +2,7 @@ package http2
 
 import (
 	"math"
+	"slices"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -152,6 +153,7 @@ func (c *conn) parse(block []byte) (*head, error) {
 			return known, nil
 		}
 	}
+	in.keeps, in.fields = c.opts.HTTP != nil, in.fields[:0]
 	in.parsed, in.size, in.limit = &head{}, 0, int(min(int64(c.opts.MaxHeaderList), math.MaxInt32))
 	in.decoder.SetEmitEnabled(true)
 	_, err := in.decoder.Write(block[:in.list.behind])
@@ -168,7 +170,9 @@ func (c *conn) parse(block []byte) (*head, error) {
 		return nil, violation(http2.ErrCodeCompression, "header list: %v", err)
 	}
 	parsed := in.parsed
-	parsed.complete(c.server)
+	if parsed.complete(c.server); parsed.plain {
+		parsed.fields = slices.Clone(in.fields)
+	}
 	if refers {
 		in.heads.add(block, parsed)
 	}
@@ -181,6 +185,9 @@ func (in *input) field(f hpack.HeaderField) {
 		in.parsed.tooLong = true
 	} else {
 		in.parsed.add(f.Name, f.Value)
+		if in.keeps {
+			in.fields = append(in.fields, f)
+		}
 	}
 	if in.parsed.tooLong || in.parsed.broken { // the rest means nothing, unless it changes the table
 		in.decoder.SetEmitEnabled(false)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -31,6 +32,8 @@ type Options struct {
 	Codec encoding.CodecV2
 	// Stream wraps the handlers of calls that stream in a direction; nil: nothing does.
 	Stream grpc.StreamServerInterceptor
+	// HTTP answers requests that are no calls of gRPC; nil: they are refused.
+	HTTP http.Handler
 	// Buffers are the memory of messages that arrive; nil: that of gRPC.
 	Buffers mem.BufferPool
 

@@ -26,7 +26,9 @@ type input struct {
 	idle    int // frames that did nothing
 	decoder *hpack.Decoder
 	parsed  *head // the list that is being decoded
-	size    int   // of it
+	keeps   bool  // its fields, too
+	fields  []hpack.HeaderField
+	size    int // of it
 	limit   int
 	heads   headCache
 }

@@ -46,6 +46,9 @@ func (s *stream) send(compressed byte, head []byte, data mem.BufferSlice) error 
 	size := len(head) + data.Len()
 	head[0] = compressed
 	binary.BigEndian.PutUint32(head[1:], uint32(size-prefixLen))
+	if s.web != nil {
+		return s.web.send(s, head, data)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.over {
@@ -57,9 +60,23 @@ func (s *stream) send(compressed byte, head []byte, data mem.BufferSlice) error 
 			return err
 		}
 	}
+	if queued, err := s.sendData(head, data); !queued {
+		return err
+	}
+	if !s.head.rpc.unary() { // otherwise the status follows
+		c.flush(true)
+	}
+	return nil
+}
+
+// sendData sends bytes of the response: it queues them if they are short, and otherwise writes them. The caller holds
+// mu.
+func (s *stream) sendData(head []byte, data mem.BufferSlice) (queued bool, err error) {
+	c := s.conn
+	size := len(head) + data.Len()
 	total := int64(size)
 	if total > smallMessage || total > min(s.window, c.window, int64(c.maxFrame)) || len(c.out)+len(c.rest) > maxQueued {
-		return s.sendLarge(head, data)
+		return false, s.sendLarge(head, data)
 	}
 	s.window -= total
 	c.window -= total
@@ -68,22 +85,22 @@ func (s *stream) send(compressed byte, head []byte, data mem.BufferSlice) error 
 	for _, b := range data {
 		c.out = append(c.out, b.ReadOnlyData()...)
 	}
-	if !s.head.rpc.unary() { // otherwise the status follows
-		c.flush(true)
-	}
-	return nil
+	return true, nil
 }
 
 // appendHeader queues the header of a response. The caller holds mu.
 func (s *stream) appendHeader() error {
 	c := s.conn
+	s.headerSent = true
+	if s.web != nil { // which writes it with the first message
+		return nil
+	}
 	b := c.block()
 	c.ok(&b, s.head.subtype)
 	if s.encoding != "" {
 		b.literal("grpc-encoding", s.encoding)
 	}
 	b.metadata(s.header)
-	s.headerSent = true
 	if !c.queue(&b, s.id, false) {
 		c.abort(s, http2.ErrCodeInternal)
 		return errHeaderList
@@ -95,6 +112,10 @@ var errHeaderList = status.Error(codes.Internal, "transport: trying to send head
 
 // finish sends the status of a call whose handler has returned; nil is OK.
 func (s *stream) finish(st *status.Status) {
+	if s.web != nil {
+		s.web.finish(s, st)
+		return
+	}
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,6 +136,15 @@ func (s *stream) finish(st *status.Status) {
 		c.flush(true)
 		return
 	}
+	s.leave()
+	if !s.inline || len(c.out) > maxHeld {
+		c.flush(true)
+	}
+}
+
+// leave ends a call whose last frame is queued. The caller holds mu.
+func (s *stream) leave() {
+	c := s.conn
 	if !s.remoteEnd { // the client need not send the rest
 		c.out = h2frame.AppendReset(c.out, s.id, http2.ErrCodeNo)
 	}
@@ -122,9 +152,6 @@ func (s *stream) finish(st *status.Status) {
 	s.over = true
 	s.endContext()
 	s.wake()
-	if !s.inline || len(c.out) > maxHeld {
-		c.flush(true)
-	}
 }
 
 // detailsField has the whole status, if that is more than a code and a message.
@@ -142,14 +169,19 @@ func (c *conn) status(b *block, st *status.Status, trailer metadata.MD) {
 	} else {
 		b.literal("grpc-message", encodeMessage(m))
 	}
+	eachTrailer(st, trailer, b.literal)
+}
+
+// eachTrailer calls add with the details of a status, if it has some, and the fields of a trailer.
+func eachTrailer(st *status.Status, trailer metadata.MD, add func(name, value string)) {
 	if st != nil && len(st.Proto().GetDetails()) > 0 {
 		if details, err := proto.Marshal(st.Proto()); err == nil {
-			b.literal(detailsField, encodeBinary(details))
+			add(detailsField, encodeBinary(details))
 			trailer = trailer.Copy()
 			delete(trailer, detailsField)
 		}
 	}
-	b.metadata(trailer)
+	eachField(trailer, add)
 }
 
 // answerEarly answers a call that does not begin.

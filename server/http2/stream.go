@@ -45,6 +45,7 @@ type stream struct {
 	extra    int64 // bytes beyond the window that a long message got
 
 	// Sent.
+	web        *webCall // it did not arrive as frames; nil: it did
 	window     int64
 	message    []byte // a prefix, and a short message behind it
 	headerSent bool
@@ -85,8 +86,11 @@ func (c *conn) begin(id uint32, h *head, end bool) {
 // run calls the handler.
 func (s *stream) run() {
 	c := s.conn
-	st := s.handle()
-	s.finish(st)
+	if s.head.plain {
+		s.serveHTTP()
+	} else {
+		s.finish(s.handle())
+	}
 	c.mu.Lock()
 	c.running--
 	s.free()
@@ -211,6 +215,9 @@ func contextError(err error) error {
 func (s *stream) wake() {
 	s.reader.wake()
 	s.sender.wake()
+	if s.web != nil {
+		s.web.interrupt()
+	}
 }
 
 // waiter is a goroutine that may wait. Its methods are called with conn.mu.
@@ -283,6 +290,12 @@ func (s *stream) await(n int) error {
 			return io.EOF
 		case s.remoteEnd:
 			return io.ErrUnexpectedEOF
+		}
+		if s.web != nil {
+			if err := s.web.pull(s); err != nil {
+				return err
+			}
+			continue
 		}
 		if s.inline {
 			s.conn.takeOver()

@@ -41,7 +41,7 @@ type turn struct {
 
 // whole reports whether a call can be answered without reading more.
 func (s *stream) whole() bool {
-	return s.remoteEnd && !s.over && (s.head.rpc == nil || s.head.rpc.unary())
+	return s.remoteEnd && !s.over && !s.head.plain && (s.head.rpc == nil || s.head.rpc.unary())
 }
 
 // startCalls starts the calls that frames have begun. It reports false if another goroutine reads now.

@@ -158,7 +158,9 @@ func (o *options) bindHTTP(t *table) {
 	t.encryption(&h.TLS, "http", "HTTP")
 	t.list(&h.Origins, nil, "http-allow-origin",
 		"Web origin, such as https://example.com, whose pages may call this server from a browser. * is all origins. May be repeated.")
-	t.MarkOwn("http-min-receive-rate", "http-max-connections", "http-use-ssl", "http-use-ssl-mutual", "http-server-cert", "http-server-key", "http-root-cert", "http-allow-origin")
+	t.boolean(&o.OnePort, "http-grpc-one-port",
+		"Serve gRPC and gRPC-Web at the HTTP port, and open no gRPC port. Needs --grpc-transport=builtin.")
+	t.MarkOwn("http-grpc-one-port", "http-min-receive-rate", "http-max-connections", "http-use-ssl", "http-use-ssl-mutual", "http-server-cert", "http-server-key", "http-root-cert", "http-allow-origin")
 }
 
 func (o *options) bindGRPC(t *table) {
