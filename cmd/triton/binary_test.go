@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 		os.Exit(serveProfiled(address))
 	}
 	os.Setenv("TRITON_SERVE_GRPC_TRANSPORT", servertest.GRPCTransport().String()) // of the servers that tests start
+	if servertest.OnePort() {
+		os.Setenv("TRITON_SERVE_HTTP_GRPC_ONE_PORT", "true")
+	}
 	dir, err := os.MkdirTemp("", "triton-binary-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -132,6 +135,9 @@ func launch(t *testing.T, cmd *exec.Cmd, p []int) *server {
 	t.Helper()
 	at := func(i int) string { return "127.0.0.1:" + strconv.Itoa(p[i]) }
 	s := &server{cmd: cmd, http: at(0), grpc: at(1), metrics: at(2), log: &sharedtest.LogBuffer{}, done: make(chan struct{})}
+	if servertest.OnePort() {
+		s.grpc = s.http
+	}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	require.NoError(t, cmd.Start())
 	go func() { s.err = cmd.Wait(); close(s.done) }()

@@ -102,7 +102,7 @@ func (s *Server) serveWeb(x *http1.Exchange, kind string, origins []string) {
 	if err := c.identify(x.Context); err != nil {
 		h.refuse(http.StatusUnauthorized, codes.Unauthenticated, "%v", err)
 	}
-	if h.timed && h.timeout <= 0 {
+	if h.refused == nil && h.timed && h.timeout <= 0 {
 		h.refused, h.http = lateHead.refused, lateHead.http
 	}
 	if h.refused != nil {

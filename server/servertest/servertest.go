@@ -102,6 +102,9 @@ func Try(t testing.TB, opts ...Option) (*Server, error) {
 	for _, change := range set.change {
 		change(&o)
 	}
+	if OnePort() && o.HTTP.Allow && o.GRPC.Allow && o.HTTP.TLS == o.GRPC.TLS {
+		o.OnePort = true
+	}
 	isolate(&o)
 	in, err := server.New(o)
 	if err != nil {
