@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Drives our server with clients as their registries publish them: run.sh [SECTION...]
 #
-# Sections: python grpcurl curl node java perf tls. All by default. Needs bin/triton (or TRITON) and
+# Sections: python grpcurl curl node java perf tls web. All by default. Needs bin/triton (or TRITON) and
 # the ONNX Runtime in lib/. What it downloads and builds goes to build/interop. One line
 # per check, then the counts; the exit code is 0 if all passed. Where a tool is
 # missing its section is skipped, with a line about it.
@@ -28,7 +28,7 @@ trap 'stop_all; rm -rf "$work"' EXIT
 serve main --load-model='*' --allow-client-shm=true --cache-config=local,size=1048576 --trace-config=triton,file="$work/trace.json" \
   --http-header-forward-pattern='x-.*' --metrics-config=histogram_latencies=true
 
-for section in "${@:-python}" $([[ $# -gt 0 ]] || echo grpcurl curl node java perf tls); do
+for section in "${@:-python}" $([[ $# -gt 0 ]] || echo grpcurl curl node java perf tls web); do
   # shellcheck disable=SC1090
   . "$here/$section.sh"
 done
