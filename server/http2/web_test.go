@@ -18,23 +18,23 @@ import (
 	"triton/server/http1"
 )
 
-// rawCodec is a codec whose messages are bytes.
-type rawCodec struct{}
+// webCodec is a codec whose messages are bytes.
+type webCodec struct{}
 
-func (rawCodec) Name() string { return "proto" }
+func (webCodec) Name() string { return "proto" }
 
-func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+func (webCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
 }
 
-func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+func (webCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	*v.(*[]byte) = data.Materialize()
 	return nil
 }
 
 // newEcho returns a handler of gRPC-Web whose methods return each message.
 func newEcho() http.Handler {
-	srv := NewServer(Options{Codec: rawCodec{}, MaxReceive: 1 << 16})
+	srv := NewServer(Options{Codec: webCodec{}, MaxReceive: 1 << 16})
 	echo := func(_ any, s grpc.ServerStream) error {
 		for {
 			var m []byte
