@@ -124,7 +124,10 @@ func (s *Server) serveWeb(x *http1.Exchange, kind string, origins []string) {
 
 // webHead returns the header list that the call would have over HTTP/2.
 func (s *Server) webHead(x *http1.Exchange, subtype string) *head {
-	h := &head{method: http.MethodPost, path: x.Path}
+	h := &head{}
+	h.add(":method", http.MethodPost)
+	h.add(":path", x.Path)
+	h.add(":scheme", "http")
 	size := int64(0)
 	_ = x.Each(func(name, value string) error {
 		name, value = strings.ToLower(name), strings.TrimSpace(value)
@@ -132,7 +135,7 @@ func (s *Server) webHead(x *http1.Exchange, subtype string) *head {
 		switch name {
 		case "host":
 			h.append(":authority", value)
-		case "connection", "content-length", "content-type", "keep-alive", "transfer-encoding":
+		case "connection", "content-length", "content-type", "keep-alive", "te", "transfer-encoding":
 		default:
 			h.add(name, value)
 		}
