@@ -282,7 +282,7 @@ loads: $(VENV)/.stamp ## load and unload a Python model 1000 times: the server's
 	TRITON_MEMORY_LOADS=$(or $(LOADS),1000) go test -count=1 -v -timeout 120m -run '^TestPythonLoadsMemory$$' ./cmd/triton/
 
 .PHONY: interop
-interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java
+interop: build onnxruntime oracle $(TOOLS)/grpcurl ## real clients against bin/triton: Python, perf_analyzer, grpcurl, curl, Node, Java, gRPC-Web
 	PYTHON=$(PYTHON) testdata/interop/run.sh
 
 GPU_KIT ?= build/gpu-kit

@@ -22,7 +22,7 @@ if have node && have npm; then
     return 0
   fi
   plain_http=$http plain_grpc=$grpc plain_metrics=$metrics
-  serve web --load-model=simple --load-model=repeat_int32 --http-grpc-one-port --grpc-transport=builtin
+  serve web --load-model=simple --load-model=repeat_int32 --http-grpc-one-port=true --grpc-transport=builtin
   expect "grpcurl and curl at one port" 'SERVING.*200 OK' bash -c "'$grpcurl' -plaintext '$http' grpc.health.v1.Health/Check; curl -sS -i --http2-prior-knowledge 'http://$http/v2/health/ready' | sed 's/HTTP.2 200/200 OK/'"
   "$grpcurl" -plaintext -protoset-out "$work/web.protoset" "$http" describe inference.GRPCInferenceService >"$work/web.txt" 2>&1
   cp "$here/web/client.mjs" "$built/web/"
