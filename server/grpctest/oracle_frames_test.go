@@ -126,7 +126,7 @@ func (s *script) removeTolerated() {
 			// reset (5.1). It lets a stream begin again whose list was malformed, and resets an even one whose list is
 			// (5.1.1 has a connection error).
 			forbidden := s.forbiddenList(lists, i)
-			switch trailers := f.flags&http2.FlagHeadersEndStream != 0 && !(ended[f.stream] && s.held[f.stream]); {
+			switch trailers := f.flags&http2.FlagHeadersEndStream != 0; {
 			case !idle && (trailers || s.bad[f.stream] || reset[f.stream]), s.mutated && (!idle || f.stream%2 == 0), paddedTooLong(f), forbidden:
 				s.frames = withoutOpenList(kept)
 				return
@@ -193,8 +193,12 @@ func paddedTooLong(f frame) bool {
 }
 
 // forbiddenList reports whether the list that begins at i is one that the oracle takes, and RFC 9113 does not: without
-// :method, :scheme or :path (8.3.1), or with another te than trailers (8.2.2).
+// :method, :scheme or :path (8.3.1), or with another te than trailers (8.2.2). A list that a mutation has cut may become
+// one when the frame in between is removed.
 func (s *script) forbiddenList(lists *hpack.Decoder, i int) bool {
+	if s.mutated && s.frames[s.endOfList(i)-1].flags&http2.FlagHeadersEndHeaders == 0 {
+		return true
+	}
 	b := s.frames[i].payload
 	if s.frames[i].flags&http2.FlagHeadersPadded != 0 && len(b) > 0 {
 		b = b[1:max(len(b)-int(b[0]), 1)]
