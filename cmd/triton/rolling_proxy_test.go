@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,8 +25,8 @@ type goProxy struct {
 func startGoProxy(t *testing.T, replicas []*replica) (reached rollingProxy) {
 	p := &goProxy{ready: make([]atomic.Bool, len(replicas)), busy: make([]atomic.Int64, len(replicas))}
 	for _, r := range replicas {
-		p.http = append(p.http, "127.0.0.1:"+strconv.Itoa(r.ports[0]))
-		p.grpc = append(p.grpc, "127.0.0.1:"+strconv.Itoa(r.ports[1]))
+		p.http = append(p.http, r.http)
+		p.grpc = append(p.grpc, r.grpc)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var checks sync.WaitGroup

@@ -262,11 +262,11 @@ frontend stats
 backend http
 `, p[0], p[1], p[2])
 	for i, r := range replicas {
-		fmt.Fprintf(&c, "  server s%d 127.0.0.1:%d check\n", i, r.ports[0])
+		fmt.Fprintf(&c, "  server s%d %s check\n", i, r.http)
 	}
 	c.WriteString("backend grpc\n")
 	for i, r := range replicas {
-		fmt.Fprintf(&c, "  server s%d 127.0.0.1:%d proto h2 check check-proto h1 port %d\n", i, r.ports[1], r.ports[0])
+		fmt.Fprintf(&c, "  server s%d %s proto h2 check check-proto h1 port %d\n", i, r.grpc, r.ports[0])
 	}
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	require.NoError(t, os.WriteFile(file, []byte(c.String()), 0o600))
