@@ -104,7 +104,11 @@ type Measurement struct {
 	P90       time.Duration
 	P95       time.Duration
 	P99       time.Duration
-	Stable    bool // the measurement became stable within its trials
+	// Queue is how long a request waited in the server's queue, and Rows is the size of a batch, on average; zeros if
+	// the server does not say.
+	Queue  time.Duration
+	Rows   float64
+	Stable bool // the measurement became stable within its trials
 }
 
 // Machine reads the memory of processes and of this machine.

@@ -39,7 +39,7 @@ func settingRecord(r *Result, i int) []string {
 		}
 		line = append(line, strconv.FormatBool(p.Stable))
 	}
-	return append(line, bytesAt(p.Memory, true), bytesAt(p.Memory, false), strconv.FormatBool(isRecommended(r, i)), failure)
+	return append(line, bytesAt(p.Memory, true), bytesAt(p.Memory, false), strconv.FormatBool(isRecommended(r, p)), failure)
 }
 
 // bytesAt returns the memory on the host, or on the fullest GPU.

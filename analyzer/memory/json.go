@@ -163,6 +163,16 @@ type (
 		MaxBatch        int    `json:"max_batch"`
 		DynamicBatching bool   `json:"dynamic_batching"`
 		Config          string `json:"config"`
+		// QueueDelay is present if most of the latency is the queue delay.
+		QueueDelay *documentDelay `json:"queue_delay,omitempty"`
+	}
+	// documentDelay says that requests wait for batches that the load does not fill.
+	documentDelay struct {
+		Delay     int64   `json:"max_queue_delay_microseconds"`
+		Suggested int64   `json:"suggested_microseconds"`
+		Waited    float64 `json:"waited_ms"`
+		Latency   float64 `json:"latency_ms"`
+		Size      int     `json:"batch"`
 	}
 )
 
@@ -202,7 +212,7 @@ func newDocument(r *Result) Document {
 		m.Capacity = append(m.Capacity, c)
 	}
 	if rec := r.Recommended; rec != nil {
-		m.Recommendation = &documentRecommendation{rec.Instances, rec.MaxBatchSize, rec.DynamicBatching, string(rec.Config)}
+		m.Recommendation = &documentRecommendation{rec.Instances, rec.MaxBatchSize, rec.DynamicBatching, string(rec.Config), delayOf(r.Delay)}
 	}
 	return Document{
 		Schema: Schema, Tool: "triton analyze", Started: r.Started, Models: []DocumentModel{m}, Warnings: r.Warnings, Interrupted: r.Interrupted,
@@ -240,7 +250,7 @@ func answerOf(r *Result) documentAnswer {
 	if c := a.Choice; c.Instances > 0 {
 		out.Noise, out.Repeats = c.Noise, c.Repeats
 		for _, count := range c.Counts {
-			at := r.ComparedAt[count.Instances]
+			at := compared(r, count)
 			out.Compared = append(out.Compared, documentCompared{count.Instances, count.Servers, at.Batch, at.Concurrency, count.Throughput})
 		}
 		out.Fewer, out.More = changeOf(c.Fewer), changeOf(c.More)
@@ -250,6 +260,13 @@ func answerOf(r *Result) documentAnswer {
 		}
 	}
 	return out
+}
+
+func delayOf(d *DelayFinding) *documentDelay {
+	if d == nil {
+		return nil
+	}
+	return &documentDelay{d.Delay.Microseconds(), d.Shorter.Microseconds(), milliseconds(d.Waited), milliseconds(d.Latency), d.Size}
 }
 
 func changeOf(c footprint.Change) *documentChange {
@@ -263,7 +280,7 @@ func pointOf(r *Result, i int) documentPoint {
 	p := r.Points[i]
 	out := documentPoint{
 		Instances: p.Instances, Batch: p.Batch, Concurrency: p.Concurrency,
-		Memory: p.Memory, Recommended: isRecommended(r, i),
+		Memory: p.Memory, Recommended: isRecommended(r, p),
 	}
 	if p.Err != nil {
 		out.Error = p.Err.Error()

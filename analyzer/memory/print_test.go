@@ -34,7 +34,7 @@ func measuredPoint(instances, batch, concurrency int, throughput float64, p99 ti
 func anchorAt(instances int, peak uint64) footprint.Anchor {
 	return footprint.Anchor{
 		Instances: instances, Why: "asked for", Loaded: hostReading(peak - 40), Warm: hostReading(peak - 30), Retained: hostReading(peak - 5), Peak: hostReading(peak),
-		Proof: footprint.Counted, Work: footprint.Work{Throughput: 30, P99: time.Second},
+		Worked: hostReading(peak + 20), Proof: footprint.Counted, Work: footprint.Work{Throughput: 30, P99: time.Second},
 	}
 }
 
@@ -69,7 +69,10 @@ func full() *memory.Result {
 			measuredPoint(2, 1, 1, 20, 60*time.Millisecond, 450),
 			measuredPoint(2, 8, 4, 33, 800*time.Millisecond, 460),
 		},
-		ComparedAt: map[int]memory.Load{1: {Batch: 8, Concurrency: 8}, 2: {Batch: 8, Concurrency: 8}, 3: {Batch: 8, Concurrency: 16}},
+		Compared: []memory.Point{
+			measuredPoint(1, 8, 8, 32.1, 420*time.Millisecond, 350), measuredPoint(2, 8, 8, 30.84, 440*time.Millisecond, 470),
+			measuredPoint(1, 8, 8, 32.9, 410*time.Millisecond, 351),
+		},
 		Footprint: footprint.Result{
 			Base:    hostReading(40),
 			Anchors: []footprint.Anchor{anchorAt(1, 340), anchorAt(2, 461), anchorAt(3, 580), anchorAt(1, 339), {Instances: 4, Failure: &footprint.Failure{Class: trial.OutOfHostMemory, Err: errors.New("ended under load: signal: killed")}}},
@@ -84,8 +87,8 @@ func full() *memory.Result {
 			},
 		},
 		Host:        []memory.HostReading{{Instances: 1, Memory: meter.Memory{Anonymous: 300 * mib, Shared: 10 * mib, Files: 56 * mib}}},
-		Recommended: &memory.Recommendation{Instances: 1, MaxBatchSize: 8, DynamicBatching: true, Config: []byte("name: \"resnet50\"\n"), Diff: []string{" name: \"resnet50\"", "-instance_group { count: 4 }", "+instance_group { count: 1 }"}},
-		Reason:      "more instances lower the throughput: 2 instances gave 5.1 % less (99 % interval -9.0 to -1.2 %)", Warnings: []string{"something was changed"},
+		Recommended: &memory.Recommendation{Instances: 1, MaxBatchSize: 8, DynamicBatching: true, File: "analyze-results/resnet50/config.pbtxt", Config: []byte("name: \"resnet50\"\n"), Diff: []string{" name: \"resnet50\"", "-instance_group { count: 4 }", "+instance_group { count: 1 }"}},
+		Reason:      "more instances lower the throughput: 2 instances gave 5.1 % less", Warnings: []string{"something was changed"},
 	}
 	r.Footprint.Anchors[0].Batches = []footprint.BatchPoint{{Batch: 1, Peak: hostReading(305)}, {Batch: 8, Peak: hostReading(340)}}
 	r.Footprint.Anchors = append(r.Footprint.Anchors, anchorAt(1, 340))
@@ -132,9 +135,32 @@ func noise() *memory.Result {
 	return r
 }
 
+// delay is a quick analysis of a model whose batcher waits for requests that do not come. The recommended setting is
+// that of the comparison.
+func delay() *memory.Result {
+	r := full()
+	r.Quick, r.Warnings = true, nil
+	r.Points = []memory.Point{measuredPoint(1, 1, 4, 38.9, 105*time.Millisecond, 340), measuredPoint(2, 1, 4, 33.2, 105*time.Millisecond, 340)}
+	r.Recommended.Point = &r.Points[0]
+	r.Compared = []memory.Point{measuredPoint(1, 1, 8, 2904, 6*time.Millisecond, 350), measuredPoint(2, 1, 8, 2876.4, 6*time.Millisecond, 350), measuredPoint(1, 1, 8, 2904, 6*time.Millisecond, 350)}
+	r.Delay = &memory.DelayFinding{
+		Delay: 100 * time.Millisecond, Size: 8, Load: memory.Load{Batch: 1, Concurrency: 4}, Waited: 100961 * time.Microsecond, Latency: 102530 * time.Microsecond,
+		Shorter: 2 * time.Millisecond, Fuller: &r.Compared[0],
+	}
+	r.Reason = "more instances are not better beyond noise: 2 instances gave 0.9 % less, and less than 31 % more may be noise"
+	r.Footprint.Anchors = []footprint.Anchor{anchorAt(1, 340), anchorAt(2, 461), anchorAt(1, 339)}
+	r.Footprint.Limits = []footprint.Limit{limitOf(footprint.Host, 340)}
+	r.Footprint.Answer.Choice = footprint.Choice{
+		Instances: 1, Best: 1, Noise: 0.06, Repeats: 1, Error: 0.13,
+		Counts: []footprint.CountThroughput{{Instances: 1, Servers: 2, Throughput: 2904}, {Instances: 2, Servers: 1, Throughput: 2876.4}},
+		More:   footprint.Change{Instances: 2, Value: -0.009, Low: -0.247, High: 0.303},
+	}
+	return r
+}
+
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	results := map[string]*memory.Result{"full": full(), "bare": bare(), "gpu": onDevice(), "noise": noise()}
+	results := map[string]*memory.Result{"full": full(), "bare": bare(), "gpu": onDevice(), "noise": noise(), "delay": delay()}
 	printers := map[string]func(io.Writer, *memory.Result) error{
 		"txt": memory.WriteText, "csv": memory.WriteCSV, "json": memory.WriteJSON, "md": memory.WriteMarkdown,
 	}
@@ -161,8 +187,8 @@ func TestSmallModelHasNoCount(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, memory.WriteText(&b, noise()))
 	require.Contains(t, b.String(), "so memory is not what limits")
-	require.NotContains(t, b.String(), "fits:")
-	require.NotContains(t, b.String(), "instances in")
+	require.NotContains(t, b.String(), "holds")
+	require.NotContains(t, b.String(), "fit")
 	require.NotContains(t, b.String(), "off by at most")
 }
 
@@ -181,7 +207,7 @@ func TestWidths(t *testing.T) {
 		Instances: 1, Best: 2, Contested: 2, Noise: 0.27, Repeats: 4, More: footprint.Change{Instances: 2, Value: 0.2, Low: -0.3, High: 1},
 		Counts: []footprint.CountThroughput{{Instances: 1, Servers: 3, Throughput: 1000}, {Instances: 2, Servers: 3, Throughput: 1200}},
 	}
-	for name, r := range map[string]*memory.Result{"full": full(), "quick": quick, "gpu": onDevice(), "undecided": undecided} {
+	for name, r := range map[string]*memory.Result{"full": full(), "quick": quick, "gpu": onDevice(), "undecided": undecided, "delay": delay()} {
 		sharedtest.GoldenWidths(t, name, func(w io.Writer) error { return memory.WriteText(w, r) })
 	}
 }

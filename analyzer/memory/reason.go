@@ -47,7 +47,8 @@ func moreText(c footprint.Change, minGain float64) string {
 	case c.High < 0:
 		return fmt.Sprintf("more instances lower the throughput: %s %s", countText(c.Instances), changeText(c))
 	case c.Low <= 0:
-		return fmt.Sprintf("more instances are not better beyond noise: %s %s", countText(c.Instances), changeText(c))
+		return fmt.Sprintf("more instances are not better beyond noise: %s %s, and less than %.0f %% more may be noise",
+			countText(c.Instances), changeText(c), 100*noticed(c))
 	case c.Value < minGain:
 		return fmt.Sprintf("more instances are hardly better: %s %s, less than --min-gain %g %%", countText(c.Instances), changeText(c), 100*minGain)
 	}
@@ -58,6 +59,9 @@ func countText(instances int) string {
 	return ui.Plural(instances, "instance") + " gave"
 }
 
+// noticed returns the least gain that could have been told from noise.
+func noticed(c footprint.Change) float64 { return (1+c.High)/(1+c.Value) - 1 }
+
 // changeText says by how much a throughput differs.
 func changeText(c footprint.Change) string {
 	if math.IsInf(math.Log1p(c.Value), -1) {
@@ -67,5 +71,5 @@ func changeText(c footprint.Change) string {
 	if c.Value < 0 {
 		direction = "less"
 	}
-	return fmt.Sprintf("%.1f %% %s (%d %% interval %+.1f to %+.1f %%)", 100*math.Abs(c.Value), direction, footprint.Confidence, 100*c.Low, 100*c.High)
+	return fmt.Sprintf("%.1f %% %s", 100*math.Abs(c.Value), direction)
 }

@@ -44,6 +44,9 @@ func (r *run) recommend() {
 	}
 	rec.Config, rec.Diff = text, diffLines(string(r.model.text), string(text))
 	r.result.Recommended, r.result.Reason = rec, r.why(a)
+	if best != nil {
+		r.result.Delay = r.findDelay(*best)
+	}
 	if best != nil && !best.Stable {
 		r.warn("the measurement of the recommended setting was not stable; measure longer to be sure")
 	}

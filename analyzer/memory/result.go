@@ -15,8 +15,8 @@ type Result struct {
 	Shapes  []string
 	// Points are the measured settings.
 	Points []Point
-	// ComparedAt is the load under which the throughputs of instance counts were compared, by count.
-	ComparedAt map[int]Load
+	// Compared are the measurements by which instance counts are compared, one for each server.
+	Compared []Point
 	// Footprint is the memory of the model, and how many instances to serve.
 	Footprint footprint.Result
 	// Places names where memory was read, and how.
@@ -28,6 +28,7 @@ type Result struct {
 	Recommended *Recommendation // nil if there is none
 	Reason      string          // of the recommendation, or why there is none
 	Undecided   bool            // there is none because servers with the same count differ too much
+	Delay       *DelayFinding   // nil if the queue delay does not dominate the latency of the recommended setting
 	Warnings    []string
 	Quick       bool // short measurements
 	Interrupted bool
@@ -64,4 +65,6 @@ type Recommendation struct {
 	// those around them, which begin with -, + or a blank.
 	Config []byte
 	Diff   []string
+	// File is where Config was written; empty if it was not.
+	File string
 }

@@ -38,7 +38,7 @@ type run struct {
 // ends, the result has the measurements so far and Interrupted; the error is nil if
 // there are any.
 func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
-	result := &Result{Model: c.Model, Started: time.Now(), Shapes: c.Shapes, Quick: c.Footprint.Quick, Places: map[footprint.Place]PlaceName{}, ComparedAt: map[int]Load{}}
+	result := &Result{Model: c.Model, Started: time.Now(), Shapes: c.Shapes, Quick: c.Footprint.Quick, Places: map[footprint.Place]PlaceName{}}
 	if err := c.Validate(); err != nil {
 		return result, err
 	}

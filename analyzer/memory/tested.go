@@ -147,13 +147,13 @@ func (v *tested) Work(ctx context.Context) (found footprint.Work, err error) {
 	}
 	err = v.during(ctx, func(ctx context.Context) error {
 		batches := v.run.Space.BatchSizes()
-		compared := Point{Load: Load{Batch: batches[len(batches)-1], Concurrency: v.inFlight()}}
+		compared := Point{Instances: v.instances, Load: Load{Batch: batches[len(batches)-1], Concurrency: v.inFlight()}}
 		processors := v.busy()
 		compared.Measurement, compared.Err = v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, compared.Load)
 		found.Busy = processors()
 		compares, asked := v.run.meetsBudget(compared), v.isAsked()
 		if asked || !compares && v.run.LatencyBudget > 0 {
-			best, err := v.sweep(ctx, asked)
+			best, err := v.sweep(ctx, asked, compared)
 			if err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (v *tested) Work(ctx context.Context) (found footprint.Work, err error) {
 		if compared.Err != nil {
 			return compared.Err
 		}
-		v.run.result.ComparedAt[v.instances] = compared.Load
+		v.run.result.Compared = append(v.run.result.Compared, compared)
 		found.Throughput, found.Low, found.High, found.P99 = compared.Throughput, compared.Low, compared.High, compared.P99
 		return nil
 	})
@@ -201,12 +201,17 @@ func (v *tested) isAsked() bool {
 		!slices.ContainsFunc(v.run.result.Points, func(p Point) bool { return p.Instances == v.instances })
 }
 
-// sweep measures the user's settings and returns the best within the latency budget. keep makes them points of the result.
-func (v *tested) sweep(ctx context.Context, keep bool) (best Point, err error) {
+// sweep measures the user's settings, but for the one that was measured before, and returns the best within the latency
+// budget. keep makes them points of the result.
+func (v *tested) sweep(ctx context.Context, keep bool, before Point) (best Point, err error) {
 	worked := false
 	for _, load := range v.run.Space.Loads() {
 		p := Point{Instances: v.instances, Load: load}
-		p.Measurement, p.Err = v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, load)
+		if load == before.Load {
+			p.Measurement, p.Err = before.Measurement, before.Err
+		} else {
+			p.Measurement, p.Err = v.run.Loader.Measure(ctx, v.server.Endpoints(), v.run.Model, load)
+		}
 		if ctx.Err() != nil {
 			return best, context.Cause(ctx) // an interrupted load gives no point
 		}

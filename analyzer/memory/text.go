@@ -8,15 +8,29 @@ import (
 	"triton/pkg/ui"
 )
 
-// WriteText prints the answer, the settings as a table, and below it what was read of the memory. The lines fit
+// WriteText prints the answer, the settings as a table, and what was read of the memory as another. The lines fit
 // the terminal.
 func WriteText(w io.Writer, r *Result) error {
 	d := Report(r)
 	if err := ui.WriteLines(w, d.Lead); err != nil {
 		return err
 	}
+	for _, part := range []ui.Document{{Columns: d.Columns, Rows: d.Rows, Notes: d.Notes}, MemoryReport(r)} {
+		if err := writePart(w, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePart prints a table with its title and its notes, if there is anything to print.
+func writePart(w io.Writer, d ui.Document) error {
+	head := []string{""}
+	if d.Title != "" {
+		head = append(head, d.Title)
+	}
 	if len(d.Rows) > 0 {
-		if err := ui.WriteLine(w, ""); err != nil {
+		if err := ui.WriteLines(w, head); err != nil {
 			return err
 		}
 		if err := ui.Table(w, d.Columns, d.Rows); err != nil {
@@ -32,7 +46,13 @@ func WriteMemory(w io.Writer, results []*Result) error {
 		p := printer{r: r}
 		p.line("model %s", r.Model)
 		p.failures()
-		p.memory()
+		if err := ui.WriteLines(w, p.lines); err != nil {
+			return err
+		}
+		if err := writePart(w, MemoryReport(r)); err != nil {
+			return err
+		}
+		p.lines = nil
 		for _, text := range slices.Concat(r.Footprint.Answer.Doubts, r.Warnings) {
 			p.line("note: %s", text)
 		}
@@ -43,47 +63,69 @@ func WriteMemory(w io.Writer, results []*Result) error {
 	return nil
 }
 
-// WriteMarkdown prints the answer, the table and what was read as Markdown.
-func WriteMarkdown(w io.Writer, r *Result) error { return ui.WriteMarkdown(w, Report(r)) }
+// WriteMarkdown prints the answer, the tables and their notes as Markdown.
+func WriteMarkdown(w io.Writer, r *Result) error {
+	if err := ui.WriteMarkdown(w, Report(r)); err != nil {
+		return err
+	}
+	m := MemoryReport(r)
+	if len(m.Rows)+len(m.Notes) == 0 {
+		return nil
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return ui.WriteMarkdown(w, m)
+}
 
-// Report is the table of the settings, with the answer above and what was read below.
+// Report is the table of the measurements that decide and of the settings, with the answer above.
 func Report(r *Result) ui.Document {
 	var columns []ui.Column
-	for _, title := range []string{"Instances", "Batch", "Concurrency", "Throughput/s", "p50 ms", "p99 ms", "Memory"} {
-		spare := map[string]int{"p50 ms": 2, "Memory": 1}[title]
+	for _, title := range []string{"Instances", "Batch", "Concurrency", "Servers", "Throughput/s", "p50 ms", "p99 ms"} {
+		spare := map[string]int{"p50 ms": 2, "Servers": 1}[title]
 		columns = append(columns, ui.Column{Title: title, Align: ui.Right, Spare: spare})
 	}
 	var rows [][]string
-	for i := range r.Points {
-		rows = append(rows, settingRow(r, i))
+	counts := r.Footprint.Answer.Choice.Counts
+	for _, c := range counts {
+		if p := compared(r, c); len(counts) > 1 && c.Throughput > 0 {
+			rows = append(rows, settingRow(p, "* ", isRecommended(r, p), c.Servers))
+		}
+	}
+	for _, p := range r.Points {
+		if _, is := decides(r, p); !is {
+			rows = append(rows, settingRow(p, "", isRecommended(r, p), 1))
+		}
 	}
 	return ui.Document{Title: "Analysis of model " + r.Model, Lead: answerLines(r), Columns: columns, Rows: rows, Notes: notes(r)}
 }
 
-func settingRow(r *Result, i int) []string {
-	p, mark := r.Points[i], ""
-	if isRecommended(r, i) {
-		mark = "→ "
+func settingRow(p Point, mark string, recommended bool, servers int) []string {
+	if recommended {
+		mark = "→ " + mark
 	}
-	cells := []string{mark + strconv.Itoa(p.Instances), strconv.Itoa(p.Batch), strconv.Itoa(p.Concurrency)}
+	cells := []string{mark + strconv.Itoa(p.Instances), strconv.Itoa(p.Batch), strconv.Itoa(p.Concurrency), strconv.Itoa(servers)}
 	if p.Err != nil {
-		return append(cells, "failed", "", "", "")
+		return append(cells, "failed", "", "")
 	}
 	throughput := decimal(p.Throughput, 1)
 	if !p.Stable {
 		throughput = "~" + throughput
 	}
-	return append(cells, throughput, decimal(milliseconds(p.P50), 2), decimal(milliseconds(p.P99), 2), readingText(r, p.Memory))
+	return append(cells, throughput, decimal(milliseconds(p.P50), 2), decimal(milliseconds(p.P99), 2))
 }
 
-func isRecommended(r *Result, i int) bool {
-	return r.Recommended != nil && r.Recommended.Point != nil && r.Recommended.Point.Instances == r.Points[i].Instances &&
-		r.Recommended.Point.Load == r.Points[i].Load
+func isRecommended(r *Result, p Point) bool {
+	return r.Recommended != nil && r.Recommended.Point != nil && r.Recommended.Point.Instances == p.Instances &&
+		r.Recommended.Point.Load == p.Load
 }
 
 // notes returns the lines below the table.
 func notes(r *Result) []string {
 	p := printer{r: r}
+	if len(r.Footprint.Answer.Choice.Counts) > 1 {
+		p.line("* decides between instance counts: the mean of the servers. The others are your settings, measured once")
+	}
 	unstable := false
 	for _, pt := range r.Points {
 		if pt.Err != nil {
@@ -95,7 +137,6 @@ func notes(r *Result) []string {
 		p.line("~ not stable within the allowed number of windows")
 	}
 	p.failures()
-	p.memory()
 	for _, text := range r.Warnings {
 		p.line("note: %s", text)
 	}

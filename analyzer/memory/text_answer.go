@@ -20,7 +20,6 @@ func answerLines(r *Result) []string {
 		p.line("no verdict: keep your %s", modelconfig.FileName)
 		p.line("why: %s", r.Reason)
 		p.line("measured: %s", moreOrFewer(a.Choice))
-		p.compared()
 		p.line("next: %s", undecidedNext(r))
 		return p.lines
 	}
@@ -37,53 +36,36 @@ func answerLines(r *Result) []string {
 		settings += ", dynamic_batching"
 	}
 	p.line("recommended: %s of %s: %s", ui.Plural(rec.Instances, "instance"), r.Model, settings)
+	if r.Delay != nil {
+		p.lines = append(p.lines, r.Delay.lines()...)
+	}
 	if pt := rec.Point; pt != nil {
-		p.line("throughput: %s inferences/s%s, p99 %s ms, at batch %d and %s in flight",
-			decimal(pt.Throughput, 1), intervalText(*pt, a), decimal(milliseconds(pt.P99), 2), pt.Batch, ui.Plural(pt.Concurrency, "request"))
+		p.line("throughput: %s, p99 %s ms, at batch %d and %s in flight",
+			p.throughput(*pt), decimal(milliseconds(pt.P99), 2), pt.Batch, ui.Plural(pt.Concurrency, "request"))
 	}
 	for _, l := range r.Footprint.Limits {
 		p.line("memory: %s", p.memoryText(l))
 	}
-	if len(rec.Diff) == 0 {
-		p.line("%s: stays as it is", modelconfig.FileName)
-	} else {
-		p.line("%s:", modelconfig.FileName)
-		for _, line := range rec.Diff {
-			p.line("  %s", line)
-		}
-	}
+	p.configuration(rec)
 	p.line("why: %s", r.Reason)
-	p.compared()
 	p.line("how sure: %s", sureText(r))
-	p.doubts(a)
 	p.line("next: %s", nextText(r))
 	return p.lines
 }
 
-// compared prints the throughputs by which counts were compared: they are not those of the table.
-func (p *printer) compared() {
-	counts := p.r.Footprint.Answer.Choice.Counts
-	if len(counts) < 2 {
-		return
+// configuration prints which file to serve and what changes in it.
+func (p *printer) configuration(rec *Recommendation) {
+	switch {
+	case len(rec.Diff) == 0:
+		p.line("%s: stays as it is", modelconfig.FileName)
+	case rec.File == "":
+		p.line("%s:", modelconfig.FileName)
+	default:
+		p.line("%s: serve %s, in which this changes:", modelconfig.FileName, rec.File)
 	}
-	text := ""
-	for i, c := range counts {
-		at := p.r.ComparedAt[c.Instances]
-		switch load := fmt.Sprintf("at batch %d and %s in flight: ", at.Batch, ui.Plural(at.Concurrency, "request")); {
-		case i == 0:
-			text = load
-		case at != p.r.ComparedAt[counts[i-1].Instances]:
-			text += "; " + load
-		default:
-			text += ", "
-		}
-		throughput := decimal(c.Throughput, 1)
-		if c.Throughput == 0 {
-			throughput = "nothing within the limits"
-		}
-		text += fmt.Sprintf("%s %s (%s)", ui.Plural(c.Instances, "instance"), throughput, ui.Plural(c.Servers, "server"))
+	for _, line := range rec.Diff {
+		p.line("  %s", line)
 	}
-	p.line("compared: inferences/s %s. The table has your settings, each measured once", text)
 }
 
 func (p *printer) doubts(a footprint.Answer) {
@@ -92,60 +74,75 @@ func (p *printer) doubts(a footprint.Answer) {
 	}
 }
 
-// intervalText returns the 95 % interval of a throughput: that of the measurement or, if it is wider, of servers with
-// the same count.
-func intervalText(pt Point, a footprint.Answer) string {
-	half := max(pt.Throughput-pt.Low, pt.High-pt.Throughput)
+// throughput returns the throughput of a setting with its 95 % interval: that of the measurement or, if it is wider, of
+// servers with the same count.
+func (p *printer) throughput(pt Point) string {
+	c := p.r.Footprint.Answer.Choice
+	value, half := pt.Throughput, max(pt.Throughput-pt.Low, pt.High-pt.Throughput)
 	if pt.High <= 0 {
 		half = 0
 	}
-	if a.Choice.Instances == pt.Instances {
-		half = max(half, a.Choice.Error*pt.Throughput)
+	if count, is := decides(p.r, pt); is {
+		value, half = count.Throughput, 0
 	}
-	if half == 0 {
-		return ""
+	if c.Instances == pt.Instances {
+		half = max(half, c.Error*value)
 	}
-	return fmt.Sprintf(" (95 %% interval %s to %s)", decimal(max(0, pt.Throughput-half), 1), decimal(pt.Throughput+half, 1))
+	text := decimal(value, 1) + " inferences/s"
+	if half > 0 {
+		text += fmt.Sprintf(" (95 %% interval %s to %s)", decimal(max(0, value-half), 1), decimal(value+half, 1))
+	}
+	return text
 }
 
 // memoryText says what the recommended instances take of a place, or how many it holds if it may limit them.
 func (p *printer) memoryText(l footprint.Limit) string {
 	a, name := p.r.Footprint.Answer, nameOf(p.r, l.Place)
-	taken, usable := p.most(l.Place, a.Instances), sizeText(l.Bytes()+float64(l.Queued))
+	taken, usable := p.mostOfAll(l.Place, a.Instances), sizeText(l.Bytes()+float64(l.Queued))
 	switch {
 	case taken == 0 && l.Costs:
 		return fmt.Sprintf("%s holds %s (%s) in %s", name, ui.Plural(l.Instances, "instance"), a.MemoryStatus, usable)
 	case taken == 0:
 		return fmt.Sprintf("%s is not what limits", name)
 	}
-	return fmt.Sprintf("%s %s %s of %s that servers may use (%s)",
-		ui.Plural(a.Instances, "instance"), takes(a.Instances), sizeText(float64(taken)), usable, name)
+	return fmt.Sprintf("the server with %s takes at most %s, under all loads that were measured; servers may use %s (%s)",
+		ui.Plural(a.Instances, "instance"), sizeText(float64(taken)), usable, name)
 }
 
-func takes(instances int) string {
-	if instances == 1 {
-		return "takes"
-	}
-	return "take"
-}
-
-// sureText says what the answer rests on.
+// sureText says how sure the answer is and what that rests on, in a sentence.
 func sureText(r *Result) string {
 	a := r.Footprint.Answer
-	text := "this count was run"
-	if !a.Run {
-		text = "this count was not run"
+	c := a.Choice
+	rests := "how much servers with the same count differ is assumed, as none was repeated"
+	if c.Repeats > 0 {
+		rests = fmt.Sprintf("servers with the same count differ by about %.0f %% in throughput (%s)", 100*c.Noise, ui.Plural(c.Repeats, "repeat"))
 	}
-	if c := a.Choice; c.Repeats > 0 {
-		text += fmt.Sprintf("; servers with the same count differ by about %.0f %% in throughput (%s)",
-			100*c.Noise, ui.Plural(c.Repeats, "repeat"))
-	} else if c.Instances > 0 {
-		text += "; no server was repeated, so how much they differ is assumed"
+	run := ui.Plural(a.Instances, "instance") + " " + wasOrWere(a.Instances) + " run"
+	switch {
+	case a.Status == footprint.Uncertain:
+		return "low: " + strings.Join(a.Doubts, "; ")
+	case !a.Run:
+		return "fair: this count was not run, but computed from smaller ones"
+	case a.Status == footprint.Verified:
+		return "high: " + run + ", and one more does not fit"
+	case c.Instances == 0:
+		return "fair: " + run + ", and no throughputs were compared"
+	case r.Quick:
+		return "fair: " + run + ", but --quick measures shortly and repeats one server; " + rests
+	case c.Repeats == 0 || c.Noise > muchNoise:
+		return "fair: " + run + ", but " + rests
 	}
-	if r.Quick {
-		text += "; less sure with --quick: short measurements, one repeat, no further counts"
+	return "high: " + run + ", and " + rests
+}
+
+// muchNoise is the relative deviation between servers above which an answer is not more than fairly sure.
+const muchNoise = 0.10
+
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "was"
 	}
-	return fmt.Sprintf("%s; status %s", text, a.Status)
+	return "were"
 }
 
 // moreOrFewer says what the counts next to the smallest one gave.
@@ -170,19 +167,21 @@ func undecidedNext(r *Result) string {
 	return next
 }
 
-// nextText says what to do.
+// nextText says the one thing to do next.
 func nextText(r *Result) string {
-	a := r.Footprint.Answer
+	a, rec := r.Footprint.Answer, r.Recommended
 	switch {
-	case r.Quick && !a.UsefulKnown:
-		return "run without --quick: more instances may be of use"
-	case r.Quick:
-		return "run without --quick for narrower intervals, or serve this configuration"
+	case r.Quick && (!a.UsefulKnown || a.Choice.Contested > 0):
+		return "run without --quick, which tells whether more instances are of use"
 	case a.Choice.Contested > 0 && a.Status == footprint.Uncertain:
-		return fmt.Sprintf("to tell %d from %d instances, run again on a machine with less other work, or with longer windows: --measurement-interval 5s",
+		return fmt.Sprintf("to tell %d from %d instances, run again on a machine with less other work, with longer windows: --measurement-interval 5s",
 			a.Choice.Contested, a.Instances)
 	case !a.Run:
-		return "run this count: without --no-verify, or with --instance-counts"
+		return fmt.Sprintf("run this count: --instance-counts %d", a.Instances)
+	case r.Delay != nil:
+		return fmt.Sprintf("set max_queue_delay_microseconds to %d, and run this again", r.Delay.Shorter.Microseconds())
+	case rec.File != "" && len(rec.Diff) > 0:
+		return fmt.Sprintf("copy that %s into the model's folder", modelconfig.FileName)
 	}
-	return "serve this configuration, and measure it under your load with triton perf"
+	return "measure it under your load with triton perf"
 }

@@ -2,9 +2,7 @@ package memory
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"triton/analyzer/memory/footprint"
 	"triton/pkg/ui"
@@ -28,75 +26,103 @@ func nameOf(r *Result, place footprint.Place) string {
 	return string(place)
 }
 
-// readingText returns a reading of all places; that of the host first.
-func readingText(r *Result, m footprint.Reading) string {
-	if len(m) == 0 {
-		return "?"
-	}
-	var parts []string
-	for _, place := range slices.Sorted(maps.Keys(m)) {
-		text := sizeText(float64(m[place]))
-		if len(m) > 1 {
-			text += " " + shortPlace(place)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// shortPlace returns a place in few characters.
-func shortPlace(place footprint.Place) string {
-	if place == footprint.Host {
-		return "host"
-	}
-	return string(place[:min(len(place), 8)])
-}
-
-// memory prints, for each place, what was read and what it means.
-func (p *printer) memory() {
-	f := p.r.Footprint
+// MemoryReport is the table of what was read of the memory of servers, with a column for each place.
+func MemoryReport(r *Result) ui.Document {
+	p := printer{r: r}
+	f := r.Footprint
 	if len(f.Limits) == 0 {
 		if len(f.Anchors) > 0 {
 			p.line("memory: could not be read on this system")
 		}
-		return
+		return ui.Document{Notes: p.lines}
 	}
+	d := ui.Document{Title: "Memory", Columns: []ui.Column{{Title: "Server"}}}
 	for _, l := range f.Limits {
-		p.readings(l)
+		d.Columns = append(d.Columns, ui.Column{Title: nameOf(r, l.Place), Align: ui.Right})
 		p.law(l)
 		p.capacity(l)
 	}
-	if last := len(p.r.Host) - 1; last >= 0 {
-		h := p.r.Host[0]
-		p.line("host memory of 1 server with %s: %s anonymous, %s shared; not counted: %s of files that only it maps, which the kernel can drop",
-			ui.Plural(h.Instances, "instance"), sizeText(float64(h.Anonymous)), sizeText(float64(h.Shared)), sizeText(float64(h.Files)))
+	d.Rows = p.readings()
+	if len(r.Host) > 0 {
+		p.line("host memory is anonymous and shared memory of the processes; not counted: %s of files that only they map, which the kernel can drop",
+			sizeText(float64(r.Host[0].Files)))
 	}
+	d.Notes = p.lines
+	return d
 }
 
-// readings prints the most memory of each server while all its instances executed.
-func (p *printer) readings(l footprint.Limit) {
-	var peaks []string
+// readings returns the rows of the table: servers in the order of their work, and what each instance adds.
+func (p *printer) readings() (rows [][]string) {
+	row := func(title string, value func(l footprint.Limit) string) {
+		cells, known := []string{title}, false
+		for _, l := range p.r.Footprint.Limits {
+			cells = append(cells, value(l))
+			known = known || cells[len(cells)-1] != ""
+		}
+		if known {
+			rows = append(rows, cells)
+		}
+	}
+	of := func(m footprint.Reading) func(l footprint.Limit) string {
+		return func(l footprint.Limit) string { return knownSize(m[l.Place]) }
+	}
+	row("without models", of(p.r.Footprint.Base))
+	if first := p.first(); first != nil {
+		name := ui.Plural(first.Instances, "instance")
+		row(name+", loaded", of(first.Loaded))
+		row(name+", after the first executions", of(first.Warm))
+		for _, b := range first.Batches[:max(0, len(first.Batches)-1)] {
+			row(fmt.Sprintf("%s, batches of %d", name, b.Batch), of(b.Peak))
+		}
+	}
+	counts := p.counts()
+	for _, count := range counts {
+		row(fmt.Sprintf("%s, batches of %d", ui.Plural(count, "instance"), p.r.Batch),
+			func(l footprint.Limit) string { return knownSize(p.most(l.Place, count)) })
+	}
+	if rec := p.r.Recommended; rec != nil {
+		row(ui.Plural(rec.Instances, "instance")+", under all loads",
+			func(l footprint.Limit) string { return knownSize(p.mostOfAll(l.Place, rec.Instances)) })
+	}
+	row("each further instance", func(l footprint.Limit) string { return p.each(l, counts) })
+	return rows
+}
+
+// knownSize returns a size, or nothing for none.
+func knownSize(bytes uint64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return sizeText(float64(bytes))
+}
+
+// each returns what an instance adds: by the law or, without one, from the smallest to the largest count.
+func (p *printer) each(l footprint.Limit, counts []int) string {
+	switch f := l.Law; {
+	case f != nil && !l.Costs:
+		return "less than noise"
+	case f != nil:
+		return sizeText(f.PerInstance.Value)
+	case len(counts) < 2:
+		return ""
+	}
+	least, most := counts[0], counts[len(counts)-1]
+	grown := float64(p.most(l.Place, most)) - float64(p.most(l.Place, least))
+	return "about " + sizeText(max(0, grown)/float64(most-least))
+}
+
+// counts returns the counts that were run, in rising order.
+func (p *printer) counts() (all []int) {
 	for _, a := range p.r.Footprint.Anchors {
 		if a.Failure == nil && !a.IsCurve() {
-			peaks = append(peaks, fmt.Sprintf("%d: %s", a.Instances, sizeText(float64(a.Peak[l.Place]))))
+			all = append(all, a.Instances)
 		}
 	}
-	base := ""
-	if bytes, ok := p.r.Footprint.Base[l.Place]; ok {
-		base = "server without models " + sizeText(float64(bytes)) + "; "
-	}
-	p.line("%s: %speak while all instances execute batches of %d, by instances: %s",
-		nameOf(p.r, l.Place), base, p.r.Batch, strings.Join(peaks, ", "))
-	if first := p.first(); first != nil {
-		p.line("  first server: loaded %s, after the first executions %s, peak %s, 2 s after the load %s",
-			sizeText(float64(first.Loaded[l.Place])), sizeText(float64(first.Warm[l.Place])), sizeText(float64(first.Peak[l.Place])), sizeText(float64(first.Retained[l.Place])))
-		if text := batchText(first, l.Place); text != "" {
-			p.line("  peak by batch size: %s", text)
-		}
-	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// first returns the first server that was measured with all batches.
+// first returns the first server that was measured.
 func (p *printer) first() *footprint.Anchor {
 	for i, a := range p.r.Footprint.Anchors {
 		if a.Failure == nil {
@@ -106,35 +132,21 @@ func (p *printer) first() *footprint.Anchor {
 	return nil
 }
 
-func batchText(a *footprint.Anchor, place footprint.Place) string {
-	if len(a.Batches) < 2 {
-		return ""
-	}
-	var parts []string
-	for _, b := range a.Batches {
-		parts = append(parts, fmt.Sprintf("%d: %s", b.Batch, sizeText(float64(b.Peak[place]))))
-	}
-	first, last := a.Batches[0], a.Batches[len(a.Batches)-1]
-	each := (float64(last.Peak[place]) - float64(first.Peak[place])) / float64(last.Batch-first.Batch)
-	return strings.Join(parts, ", ") + fmt.Sprintf("; %s for each further item", sizeText(each))
-}
-
+// law says how sure it is what an instance takes.
 func (p *printer) law(l footprint.Limit) {
 	switch f := l.Law; {
 	case f == nil:
-		p.line("  what each instance takes is not known: that needs three instance counts and a repeat")
 	case !l.Costs:
-		p.line("  an instance takes %s (%s to %s): not more than the noise of %s, so memory is not what limits",
+		p.line("%s: an instance takes %s (95 %% interval %s to %s), not more than the noise of %s, so memory is not what limits", nameOf(p.r, l.Place),
 			sizeText(f.PerInstance.Value), sizeText(f.PerInstance.Low), sizeText(f.PerInstance.High), sizeText(f.Noise))
 	default:
 		more := ""
 		if f.SuperLinear {
 			more = "; those of the larger counts took more than the first ones"
 		}
-		p.line("  each instance takes %s (%s to %s), the server with what instances share %s (%s to %s)%s",
+		p.line("%s: an instance takes %s (95 %% interval %s to %s), the rest of the server %s (%s to %s), by %s at most %s off that line%s", nameOf(p.r, l.Place),
 			sizeText(f.PerInstance.Value), sizeText(f.PerInstance.Low), sizeText(f.PerInstance.High),
-			sizeText(f.Base.Value), sizeText(f.Base.Low), sizeText(f.Base.High), more)
-		p.line("  %d servers, at most %s off that line, noise %s", len(f.Points), sizeText(f.Residual), sizeText(f.Noise))
+			sizeText(f.Base.Value), sizeText(f.Base.Low), sizeText(f.Base.High), ui.Plural(len(f.Points), "server"), sizeText(f.Residual), more)
 	}
 }
 
@@ -143,26 +155,36 @@ func (p *printer) capacity(l footprint.Limit) {
 	if l.Queued > 0 {
 		usable += fmt.Sprintf(", %s of it for requests that wait", sizeText(float64(l.Queued)))
 	}
-	a := p.r.Footprint.Answer
+	a, name := p.r.Footprint.Answer, nameOf(p.r, l.Place)
 	switch {
 	case l.Shortfall > 0:
-		p.line("  fits: not even the smallest server; %s are missing in %s", sizeText(float64(l.Shortfall)), usable)
+		p.line("%s: not even the smallest server fits; %s are missing in %s", name, sizeText(float64(l.Shortfall)), usable)
 	case !l.Costs:
-		p.line("  usable: %s", usable)
+		p.line("%s: usable are %s", name, usable)
 	case l.Law == nil && a.MemoryStatus == footprint.Predicted && !a.UsefulKnown:
-		p.line("  fits: at least the %s that ran, in %s", ui.Plural(l.Instances, "instance"), usable)
+		p.line("%s: at least the %s that ran fit, in %s", name, ui.Plural(l.Instances, "instance"), usable)
 	case a.UsefulKnown && l.Instances > a.Useful:
-		p.line("  memory is not what limits: usable are %s", usable)
+		p.line("%s: not what limits; usable are %s", name, usable)
 	default:
-		p.line("  fits: %s in %s", ui.Plural(l.Instances, "instance"), usable)
+		p.line("%s: holds %s in %s", name, ui.Plural(l.Instances, "instance"), usable)
 	}
 }
 
-// most returns the most memory that servers with a number of instances had at a place; 0 if none was run.
-func (p *printer) most(place footprint.Place, instances int) (bytes uint64) {
+// most returns the most memory that servers with a number of instances had at a place while all of them executed the
+// largest batches; 0 if none was run.
+func (p *printer) most(place footprint.Place, instances int) uint64 {
+	return p.highest(place, instances, func(a footprint.Anchor) footprint.Reading { return a.Peak })
+}
+
+// mostOfAll returns the most memory that servers with a number of instances had at all.
+func (p *printer) mostOfAll(place footprint.Place, instances int) uint64 {
+	return max(p.most(place, instances), p.highest(place, instances, func(a footprint.Anchor) footprint.Reading { return a.Worked }))
+}
+
+func (p *printer) highest(place footprint.Place, instances int, of func(footprint.Anchor) footprint.Reading) (bytes uint64) {
 	for _, a := range p.r.Footprint.Anchors {
 		if a.Failure == nil && !a.IsCurve() && a.Instances == instances {
-			bytes = max(bytes, a.Peak[place])
+			bytes = max(bytes, of(a)[place])
 		}
 	}
 	return bytes

@@ -182,9 +182,9 @@ func (r *run) missing(now map[Place]Room) (Place, uint64) {
 	return "", 0
 }
 
-// curve measures the memory by batch size with one instance.
+// curve measures the memory by batch size with one instance. No decision needs it.
 func (r *run) curve(ctx context.Context) error {
-	if len(r.Batches) < 2 {
+	if len(r.Batches) < 2 || r.Quick {
 		return nil
 	}
 	_, err := r.add(ctx, r.Counts[0], "memory by batch size", r.Batches)

@@ -171,6 +171,8 @@ const (
 	quickTrials   = 5
 	quickStress   = time.Second
 	quickIdle     = 500 * time.Millisecond
+	quickTime     = 1500 * time.Millisecond // of a load with few requests in a window,
+	quickRounds   = 8                       // and how often each connection has an answer at least
 )
 
 // shorten gives the flags that were not set the defaults of --quick.

@@ -17,13 +17,20 @@ import (
 type loader struct {
 	load   perf.Config
 	client client.Options
+	quick  bool // slow loads are measured by a number of requests
 }
+
+// enough requests are in windows that agree if the load is steady.
+const enough = 60
 
 // Measure runs one level of perf. Windows that are too short for the model are made longer,
 // because windows with a few requests never agree, and those of a machine that stalls have none.
 func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, load memory.Load) (memory.Measurement, error) {
-	const enough, longest = 60, 10 * time.Second
+	const longest = 10 * time.Second
 	c := l.config(model, load)
+	if l.quick {
+		c = l.counted(ctx, at, c)
+	}
 	for {
 		m, err := l.run(ctx, at, c)
 		short := errors.Is(err, perf.ErrNoRequests) || errors.Is(err, perf.ErrNoExecutions) || err == nil && !m.Stable && m.Requests < enough
@@ -37,6 +44,23 @@ func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, l
 	}
 }
 
+// counted returns the configuration of a level that ends after a number of requests, if windows would have too few of
+// them to agree soon. How long a request takes is learned by sending one on each connection.
+func (l loader) counted(ctx context.Context, at bench.Endpoints, c perf.Config) perf.Config {
+	n := int(c.Range.Start)
+	m, err := l.run(ctx, at, withCount(c, n))
+	if err != nil || time.Duration(n)*c.Interval >= enough*m.MaxLatency {
+		return c
+	}
+	return withCount(c, n*max(quickRounds, int(quickTime/m.MaxLatency)))
+}
+
+// withCount returns the configuration of a level that ends after a number of requests.
+func withCount(c perf.Config, requests int) perf.Config {
+	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
+	return c
+}
+
 func measurement(l perf.Level) memory.Measurement {
 	m := memory.Measurement{
 		Requests: l.Requests, Throughput: l.Throughput, Stable: l.Stable,
@@ -45,14 +69,16 @@ func measurement(l perf.Level) memory.Measurement {
 	if i := l.ThroughputInterval; i.Known() {
 		m.Low, m.High = i.Low, i.High
 	}
+	if s := l.Server; s != nil && s.Queue.Count > 0 && s.Executions > 0 {
+		m.Queue = time.Duration(s.Queue.Ns / s.Queue.Count)
+		m.Rows = float64(s.Inferences) / float64(s.Executions)
+	}
 	return m
 }
 
 // Exercise runs one level of perf that ends after a number of requests.
 func (l loader) Exercise(ctx context.Context, at bench.Endpoints, model string, load memory.Load, requests int) error {
-	c := l.config(model, load)
-	c.Windows, c.Samples, c.RequestCount = perf.CountWindows, requests, requests
-	if _, err := l.run(ctx, at, c); err != nil {
+	if _, err := l.run(ctx, at, withCount(l.config(model, load), requests)); err != nil {
 		return loadFailure(err)
 	}
 	return nil

@@ -11,17 +11,24 @@ import (
 	"triton/cmd/cli/flags"
 	"triton/cmd/cli/process"
 	"triton/pkg/modelconfig"
+	"triton/pkg/ui"
 )
 
-// write prints the result and writes the requested files. With a result on standard output the
-// name of the configuration goes to standard error.
+// write writes the configuration and the requested files, and prints the result. With a result in another form on
+// standard output the name of the configuration goes to standard error.
 func write(p process.Process, o *options, r *memory.Result) error {
 	var errs []error
-	names := p.Stdout
-	if o.targets.Stdout() {
-		names = p.Stderr
-	} else {
+	if r.Recommended != nil && o.directory != "" {
+		path, err := writeConfig(o, r.Recommended.Config)
+		if err == nil {
+			r.Recommended.File = path
+		}
+		errs = append(errs, err)
+	}
+	if !o.targets.Stdout() {
 		errs = append(errs, memory.WriteText(p.Stdout, r))
+	} else if r.Recommended != nil && r.Recommended.File != "" {
+		errs = append(errs, ui.WriteLine(p.Stderr, "its configuration: "+r.Recommended.File))
 	}
 	errs = append(errs, o.targets.Write(p, func(w io.Writer, form string) error {
 		if form == flags.HTMLForm.Name {
@@ -32,13 +39,6 @@ func write(p process.Process, o *options, r *memory.Result) error {
 			flags.MarkdownForm.Name: memory.WriteMarkdown,
 		}[form](w, r)
 	}))
-	if r.Recommended != nil && o.directory != "" {
-		path, err := writeConfig(o, r.Recommended.Config)
-		if err == nil {
-			fmt.Fprintf(names, "its configuration: %s\n", path)
-		}
-		errs = append(errs, err)
-	}
 	return errors.Join(errs...)
 }
 

@@ -23,8 +23,20 @@ func pageOf(r *memory.Result, program string) *page.Page {
 	if charts := chartsOf(r); len(charts) > 0 {
 		p.Blocks = append(p.Blocks, page.Heading("Charts"), page.ChartText("Bars at points are 95 % intervals within the measurement."), charts)
 	}
+	m := memory.MemoryReport(r)
+	p.Blocks = append(p.Blocks, tableBlocks("Measurements", "Measurements that decide (*) and settings; → is the recommended one.", d)...)
+	p.Blocks = append(p.Blocks, tableBlocks("Memory", "Most memory of servers.", m)...)
+	return p
+}
+
+// tableBlocks returns a heading, the table of a document and its notes, as far as it has them.
+func tableBlocks(heading, caption string, d ui.Document) []page.Block {
+	if len(d.Rows)+len(d.Notes) == 0 {
+		return nil
+	}
+	blocks := []page.Block{page.Heading(heading)}
 	if len(d.Rows) > 0 {
-		t := page.Table{Caption: "Measured settings; → is the recommended one."}
+		t := page.Table{Caption: caption}
 		for _, c := range d.Columns {
 			t.Columns = append(t.Columns, page.Column{Title: c.Title, Number: c.Align == ui.Right})
 		}
@@ -35,16 +47,16 @@ func pageOf(r *memory.Result, program string) *page.Page {
 			}
 			t.Rows = append(t.Rows, cells)
 		}
-		p.Blocks = append(p.Blocks, page.Heading("Settings"), t)
+		blocks = append(blocks, t)
 	}
 	if len(d.Notes) > 0 {
 		var list page.List
 		for _, note := range d.Notes {
-			list = append(list, page.Plain(strings.TrimSpace(note)))
+			list = append(list, page.Plain(note))
 		}
-		p.Blocks = append(p.Blocks, page.Heading("What was read"), list)
+		blocks = append(blocks, list)
 	}
-	return p
+	return blocks
 }
 
 // answerBlock returns the block of a line of the answer, of which the part before the colon is bold. Changed lines of the

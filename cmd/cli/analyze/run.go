@@ -60,7 +60,7 @@ func analyze(ctx context.Context, p process.Process, o *options) (*memory.Result
 	log := startProgress(p.Stderr, p.StderrTerminal && p.Getenv("TERM") != "dumb", o)
 	result, err := memory.Run(ctx, o.Config, memory.Deps{
 		Launcher: bench.Local{Command: append(command, o.serve...), Env: p.Environ, ReadyTimeout: o.wait},
-		Loader:   loader{o.load, o.client},
+		Loader:   loader{o.load, o.client, o.Footprint.Quick},
 		Host:     meter.FS{},
 		GPU:      view,
 		Observe:  log.observe,
