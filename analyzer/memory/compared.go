@@ -24,17 +24,27 @@ func compared(r *Result, count footprint.CountThroughput) Point {
 	return p
 }
 
-// decides reports whether a setting has the load and the count of a measurement that decides, whose figure counts then.
-func decides(r *Result, p Point) (footprint.CountThroughput, bool) {
+// Deciding returns the measurements that decide between instance counts, one for each count that gave anything; none if
+// no counts were compared.
+func (r *Result) Deciding() (all []Point) {
 	counts := r.Footprint.Answer.Choice.Counts
 	if len(counts) < 2 {
-		return footprint.CountThroughput{}, false
+		return nil
 	}
-	i := slices.IndexFunc(counts, func(c footprint.CountThroughput) bool {
-		return c.Instances == p.Instances && c.Throughput > 0 && compared(r, c).Load == p.Load
-	})
+	for _, c := range counts {
+		if c.Throughput > 0 {
+			all = append(all, compared(r, c))
+		}
+	}
+	return all
+}
+
+// decides returns the measurement that decides with the load and the count of a setting, whose figure counts then.
+func decides(r *Result, p Point) (Point, bool) {
+	all := r.Deciding()
+	i := slices.IndexFunc(all, func(c Point) bool { return c.Instances == p.Instances && c.Load == p.Load })
 	if i < 0 {
-		return footprint.CountThroughput{}, false
+		return Point{}, false
 	}
-	return counts[i], true
+	return all[i], true
 }

@@ -79,6 +79,6 @@ func (d *DelayFinding) lines() []string {
 	}
 	return []string{
 		text + " Put more requests in flight, or let the batcher wait less, in dynamic_batching:",
-		fmt.Sprintf("  max_queue_delay_microseconds: %d", d.Shorter.Microseconds()),
+		fmt.Sprintf("    max_queue_delay_microseconds: %d", d.Shorter.Microseconds()),
 	}
 }

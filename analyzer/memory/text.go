@@ -86,11 +86,12 @@ func Report(r *Result) ui.Document {
 		columns = append(columns, ui.Column{Title: title, Align: ui.Right, Spare: spare})
 	}
 	var rows [][]string
-	counts := r.Footprint.Answer.Choice.Counts
-	for _, c := range counts {
-		if p := compared(r, c); len(counts) > 1 && c.Throughput > 0 {
-			rows = append(rows, settingRow(p, "* ", isRecommended(r, p), c.Servers))
-		}
+	servers := map[int]int{}
+	for _, c := range r.Footprint.Answer.Choice.Counts {
+		servers[c.Instances] = c.Servers
+	}
+	for _, p := range r.Deciding() {
+		rows = append(rows, settingRow(p, "* ", isRecommended(r, p), servers[p.Instances]))
 	}
 	for _, p := range r.Points {
 		if _, is := decides(r, p); !is {
@@ -123,7 +124,7 @@ func isRecommended(r *Result, p Point) bool {
 // notes returns the lines below the table.
 func notes(r *Result) []string {
 	p := printer{r: r}
-	if len(r.Footprint.Answer.Choice.Counts) > 1 {
+	if len(r.Deciding()) > 0 {
 		p.line("* decides between instance counts: the mean of the servers. The others are your settings, measured once")
 	}
 	unstable := false

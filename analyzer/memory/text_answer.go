@@ -121,6 +121,8 @@ func sureText(r *Result) string {
 	switch {
 	case a.Status == footprint.Uncertain:
 		return "low: " + strings.Join(a.Doubts, "; ")
+	case !a.UsefulKnown && a.Status == footprint.Predicted && a.Run:
+		return "low: the throughput still rose with the largest count that was run"
 	case !a.Run:
 		return "fair: this count was not run, but computed from smaller ones"
 	case a.Status == footprint.Verified:
@@ -128,7 +130,7 @@ func sureText(r *Result) string {
 	case c.Instances == 0:
 		return "fair: " + run + ", and no throughputs were compared"
 	case r.Quick:
-		return "fair: " + run + ", but --quick measures shortly and repeats one server; " + rests
+		return "fair: " + run + ", but --quick measures briefly and repeats only one server; " + rests
 	case c.Repeats == 0 || c.Noise > muchNoise:
 		return "fair: " + run + ", but " + rests
 	}

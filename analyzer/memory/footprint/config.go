@@ -23,7 +23,8 @@ type Config struct {
 	Processors int
 	// Repeats bounds the servers that are started to tell a difference of throughput from noise.
 	Repeats int
-	// Quick measures no counts but Counts, and memory as far as they show it.
+	// Quick measures, beside Counts, only larger ones while they are better and little time has passed, and memory as far
+	// as they show it.
 	Quick bool
 	// Floor is the smallest cost of an instance that counts.
 	Floor uint64

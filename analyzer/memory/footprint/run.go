@@ -13,9 +13,10 @@ import (
 type run struct {
 	Config
 	Deps
-	room   map[Place]Room
-	result *Result
-	until  time.Time // when the budget ends
+	room    map[Place]Room
+	result  *Result
+	started time.Time
+	until   time.Time // when the budget ends
 	// largest is the largest count to propose, where a larger one may not run; 0 is no bound.
 	largest int
 }
@@ -29,7 +30,7 @@ func Run(ctx context.Context, c Config, d Deps) (*Result, error) {
 	if d.Observe == nil {
 		d.Observe = func(Event) {}
 	}
-	r := &run{Config: c, Deps: d, result: &Result{}}
+	r := &run{Config: c, Deps: d, result: &Result{}, started: time.Now()}
 	if c.Budget > 0 {
 		r.until = time.Now().Add(c.Budget)
 	}

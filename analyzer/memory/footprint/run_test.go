@@ -188,15 +188,30 @@ func TestNoServersForNothing(t *testing.T) {
 	})
 }
 
-func TestQuickMeasuresOnlyItsCounts(t *testing.T) {
+// TestQuickClimbs: beside the counts that were asked for, only larger ones are measured, while they are better and there
+// is time.
+func TestQuickClimbs(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := model()
-		r := analyze(t, m, func(c *footprint.Config) { c.Quick, c.Repeats, c.Counts = true, 1, []int{1, 2} })
-		require.Equal(t, []int{0, 1, 2, 2}, m.started)
-		require.Equal(t, 2, r.Answer.Instances)
-		require.False(t, r.Answer.UsefulKnown)
-	})
+	for name, c := range map[string]struct {
+		useful  int
+		started []int
+		known   bool
+	}{
+		"the larger count is no better": {3, []int{0, 1, 2, 4, 8, 4}, true},
+		"no larger one is needed":       {1, []int{0, 1, 2, 1}, true},
+		"the time ends":                 {999, []int{0, 1, 2, 4, 8, 16, 16}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := model()
+				m.each, m.useful = 1<<20, c.useful
+				r := analyze(t, m, func(c *footprint.Config) { c.Quick, c.Repeats, c.Counts = true, 1, []int{1, 2} })
+				require.Equal(t, c.started, m.started)
+				require.Equal(t, c.known, r.Answer.UsefulKnown)
+			})
+		})
+	}
 }
 
 // TestServersAreFew checks that the useful count is found without measuring each one.

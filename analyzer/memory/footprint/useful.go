@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 )
 
 // findUseful measures servers until Choose asks for no more of them.
@@ -17,7 +18,7 @@ func (r *run) findUseful(ctx context.Context) error {
 		case k == 0:
 			return nil
 		case slices.ContainsFunc(r.completed(), func(a Anchor) bool { return a.Instances == k && r.fits(a) }): // it may run again
-		case r.Quick || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k):
+		case r.Quick && !r.quickMay(k) || r.failedAt(k) || !r.mayRun(k) || !r.mayFit(k):
 			if levels := r.levels(); k > levels[len(levels)-1] {
 				r.largest = levels[len(levels)-1]
 				continue
@@ -29,6 +30,15 @@ func (r *run) findUseful(ctx context.Context) error {
 			return stopped(err)
 		}
 	}
+}
+
+// quickClimb is the time after which Quick tries no larger count.
+const quickClimb = 30 * time.Second
+
+// quickMay reports whether Quick measures a new count: a larger one than all before, while there is time.
+func (r *run) quickMay(count int) bool {
+	levels := r.levels()
+	return count > levels[len(levels)-1] && time.Since(r.started) < quickClimb
 }
 
 // choose decides about the servers so far that memory holds.

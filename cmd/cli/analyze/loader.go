@@ -38,7 +38,7 @@ func (l loader) Measure(ctx context.Context, at bench.Endpoints, model string, l
 			if err != nil {
 				return memory.Measurement{}, loadFailure(err)
 			}
-			return measurement(m), nil
+			return measurement(m, c.RequestCount > 0), nil
 		}
 		c.Interval = min(4*c.Interval, longest)
 	}
@@ -61,13 +61,19 @@ func withCount(c perf.Config, requests int) perf.Config {
 	return c
 }
 
-func measurement(l perf.Level) memory.Measurement {
+func measurement(l perf.Level, count bool) memory.Measurement {
 	m := memory.Measurement{
 		Requests: l.Requests, Throughput: l.Throughput, Stable: l.Stable,
 		Avg: l.AvgLatency, P50: l.Latency(50), P90: l.Latency(90), P95: l.Latency(95), P99: l.Latency(99),
 	}
 	if i := l.ThroughputInterval; i.Known() {
 		m.Low, m.High = i.Low, i.High
+	}
+	// Of a number of requests, a connection always has one in flight, so that the throughput is known as well as the mean
+	// latency (J. Little, A proof for the queuing formula L = λW, Operations Research 9, 1961). Requests that end together,
+	// as those of a batch, make the counts of short times vary.
+	if mean := float64(l.AvgLatency); count && l.AvgInterval.Known() {
+		m.Low, m.High = l.Throughput*mean/l.AvgInterval.High, l.Throughput*mean/l.AvgInterval.Low
 	}
 	if s := l.Server; s != nil && s.Queue.Count > 0 && s.Executions > 0 {
 		m.Queue = time.Duration(s.Queue.Ns / s.Queue.Count)

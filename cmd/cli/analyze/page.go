@@ -85,28 +85,35 @@ func chartsOf(r *memory.Result) page.Charts {
 	}
 	throughput := page.Lines{Title: "Throughput by instances", X: "instances", Y: "inferences/s", Count: true, Targets: recommended}
 	latency := page.Lines{Title: "p99 latency by instances", X: "instances", Y: "p99 latency, ms", Count: true, Targets: recommended}
+	add := func(name string, points []memory.Point) {
+		speed, wait := page.Series{Name: name}, page.Series{Name: name}
+		for _, p := range points {
+			x := float64(p.Instances)
+			speed.Points = append(speed.Points, page.Point{X: x, Y: p.Throughput, Low: p.Low, High: p.High})
+			wait.Points = append(wait.Points, page.Point{X: x, Y: float64(p.P99) / float64(time.Millisecond)})
+		}
+		speed.Points, wait.Points = page.Sorted(speed.Points), page.Sorted(wait.Points)
+		throughput.Series, latency.Series = append(throughput.Series, speed), append(latency.Series, wait)
+	}
+	if deciding := r.Deciding(); len(deciding) > 0 {
+		add("what decides: "+loadName(deciding[0].Load), deciding)
+	}
 	var loads []memory.Load
+	of := map[memory.Load][]memory.Point{}
 	for _, p := range r.Points {
 		if p.Err != nil {
 			continue
 		}
-		at := slices.Index(loads, p.Load)
-		if at < 0 {
-			at = len(loads)
+		if of[p.Load] == nil {
 			loads = append(loads, p.Load)
-			name := fmt.Sprintf("batch %d, %s in flight", p.Batch, ui.Plural(p.Concurrency, "request"))
-			throughput.Series, latency.Series = append(throughput.Series, page.Series{Name: name}), append(latency.Series, page.Series{Name: name})
 		}
-		x := float64(p.Instances)
-		s, l := &throughput.Series[at], &latency.Series[at]
-		s.Points = append(s.Points, page.Point{X: x, Y: p.Throughput, Low: p.Low, High: p.High})
-		l.Points = append(l.Points, page.Point{X: x, Y: float64(p.P99) / float64(time.Millisecond)})
+		of[p.Load] = append(of[p.Load], p)
+	}
+	for _, load := range loads {
+		add(loadName(load), of[load])
 	}
 	var charts page.Charts
-	if len(loads) > 0 {
-		for i := range loads {
-			throughput.Series[i].Points, latency.Series[i].Points = page.Sorted(throughput.Series[i].Points), page.Sorted(latency.Series[i].Points)
-		}
+	if len(throughput.Series) > 0 {
 		charts = append(charts, page.Figure{Chart: &throughput, Caption: "What the settings gave"}, page.Figure{Chart: &latency, Caption: "What clients waited"})
 	}
 	for _, l := range r.Footprint.Limits {
@@ -115,6 +122,10 @@ func chartsOf(r *memory.Result) page.Charts {
 		}
 	}
 	return charts
+}
+
+func loadName(l memory.Load) string {
+	return fmt.Sprintf("batch %d, %s in flight", l.Batch, ui.Plural(l.Concurrency, "request"))
 }
 
 // memoryChart draws the most memory of servers by instances, with what fits.

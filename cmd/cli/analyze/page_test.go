@@ -50,9 +50,21 @@ func analysis() *memory.Result {
 	}}
 	r.Footprint.Answer = footprint.Answer{
 		Instances: 2, Status: footprint.ThroughputLimited, Run: true, Memory: 30, MemoryLimits: true, Useful: 2, UsefulKnown: true,
-		Choice: footprint.Choice{Instances: 2, Best: 2, Noise: 0.03, Repeats: 1, Error: 0.04, More: footprint.Change{Instances: 4, Value: -0.012, Low: -0.06, High: 0.039}},
+		Choice: footprint.Choice{Instances: 2, Best: 2, Noise: 0.03, Repeats: 1, Error: 0.04, Counts: []footprint.CountThroughput{{Instances: 1, Servers: 1, Throughput: 280}, {Instances: 2, Servers: 2, Throughput: 507.5}, {Instances: 4, Servers: 1, Throughput: 501}}, More: footprint.Change{Instances: 4, Value: -0.012, Low: -0.06, High: 0.039}},
+	}
+	for i, count := range []int{1, 2, 2, 4} {
+		v := []float64{280, 505, 510, 501}[i]
+		r.Compared = append(r.Compared, memory.Point{
+			Instances: count, Load: memory.Load{Batch: 8, Concurrency: 8},
+			Measurement: memory.Measurement{Throughput: v, P50: 20 * time.Millisecond, P99: 40 * time.Millisecond, Stable: true},
+		})
+	}
+	r.Delay = &memory.DelayFinding{
+		Delay: 20 * time.Millisecond, Size: 64, Load: memory.Load{Batch: 8, Concurrency: 4}, Waited: 20 * time.Millisecond, Latency: 21 * time.Millisecond,
+		Shorter: time.Millisecond, Fuller: &r.Compared[1],
 	}
 	r.Recommended = &memory.Recommendation{
+		File:      "results/<resnet50>/config.pbtxt",
 		Instances: 2, MaxBatchSize: 8, DynamicBatching: true, Point: &r.Points[4],
 		Diff: []string{" instance_group {", "-  count: 4", "+  count: 2", " }"},
 	}
@@ -67,7 +79,7 @@ func TestPage(t *testing.T) {
 	text := b.String()
 	at := 0
 	for _, part := range []string{
-		"<strong>recommended:</strong> 2 instances of &lt;resnet50&gt;", "<pre> instance_group {\n-  count: 4\n+  count: 2\n }</pre>", "<strong>why:</strong>",
+		"<strong>recommended:</strong> 2 instances of &lt;resnet50&gt;", "<strong>found:</strong> 20.0 of 21.0 ms", "<pre>  max_queue_delay_microseconds: 1000</pre>", "<pre> instance_group {\n-  count: 4\n+  count: 2\n }</pre>", "<strong>why:</strong>",
 		"<h2>Charts</h2>", "Throughput by instances", "p99 latency by instances", "Memory by instances: host memory", "Memory holds 30 instances",
 		"<h2>Measurements</h2>", "→ 2", "connection reset", "<h2>Memory</h2>", "each further instance",
 	} {
