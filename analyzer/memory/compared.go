@@ -16,6 +16,7 @@ func compared(r *Result, count footprint.CountThroughput) Point {
 		if c.Instances == count.Instances {
 			p.Load = c.Load
 			p50, p99, n = p50+c.P50, p99+c.P99, n+1
+			p.Stable = p.Stable && c.Stable
 		}
 	}
 	if n > 0 {
@@ -37,6 +38,23 @@ func (r *Result) Deciding() (all []Point) {
 		}
 	}
 	return all
+}
+
+// recommendedPoint returns the setting to recommend: the best of the user's or, for a count with which they were not
+// measured, the measurement that decides.
+func recommendedPoint(r *Result) *Point {
+	switch {
+	case r.Recommended == nil:
+		return nil
+	case r.Recommended.Point != nil:
+		return r.Recommended.Point
+	}
+	for _, p := range r.Deciding() {
+		if p.Instances == r.Recommended.Instances {
+			return &p
+		}
+	}
+	return nil
 }
 
 // decides returns the measurement that decides with the load and the count of a setting, whose figure counts then.

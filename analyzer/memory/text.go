@@ -117,8 +117,8 @@ func settingRow(p Point, mark string, recommended bool, servers int) []string {
 }
 
 func isRecommended(r *Result, p Point) bool {
-	return r.Recommended != nil && r.Recommended.Point != nil && r.Recommended.Point.Instances == p.Instances &&
-		r.Recommended.Point.Load == p.Load
+	best := recommendedPoint(r)
+	return best != nil && best.Instances == p.Instances && best.Load == p.Load
 }
 
 // notes returns the lines below the table.
@@ -127,7 +127,7 @@ func notes(r *Result) []string {
 	if len(r.Deciding()) > 0 {
 		p.line("* decides between instance counts: the mean of the servers. The others are your settings, measured once")
 	}
-	unstable := false
+	unstable := slices.ContainsFunc(r.Deciding(), func(p Point) bool { return !p.Stable })
 	for _, pt := range r.Points {
 		if pt.Err != nil {
 			p.line("failed: instances %d, batch %d, concurrency %d: %v", pt.Instances, pt.Batch, pt.Concurrency, pt.Err)

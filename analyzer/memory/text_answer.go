@@ -39,7 +39,7 @@ func answerLines(r *Result) []string {
 	if r.Delay != nil {
 		p.lines = append(p.lines, r.Delay.lines()...)
 	}
-	if pt := rec.Point; pt != nil {
+	if pt := recommendedPoint(r); pt != nil {
 		p.line("throughput: %s, p99 %s ms, at batch %d and %s in flight",
 			p.throughput(*pt), decimal(milliseconds(pt.P99), 2), pt.Batch, ui.Plural(pt.Concurrency, "request"))
 	}
@@ -121,7 +121,7 @@ func sureText(r *Result) string {
 	switch {
 	case a.Status == footprint.Uncertain:
 		return "low: " + strings.Join(a.Doubts, "; ")
-	case !a.UsefulKnown && a.Status == footprint.Predicted && a.Run:
+	case mayGrow(a):
 		return "low: the throughput still rose with the largest count that was run"
 	case !a.Run:
 		return "fair: this count was not run, but computed from smaller ones"
@@ -135,6 +135,12 @@ func sureText(r *Result) string {
 		return "fair: " + run + ", but " + rests
 	}
 	return "high: " + run + ", and " + rests
+}
+
+// mayGrow reports whether more instances than the largest count that was run may be of use: where they have no processor
+// each, that would take proof.
+func mayGrow(a footprint.Answer) bool {
+	return !a.UsefulKnown && a.Run && a.Status == footprint.Predicted && (a.Processors == 0 || a.Instances < a.Processors)
 }
 
 // muchNoise is the relative deviation between servers above which an answer is not more than fairly sure.
@@ -173,7 +179,7 @@ func undecidedNext(r *Result) string {
 func nextText(r *Result) string {
 	a, rec := r.Footprint.Answer, r.Recommended
 	switch {
-	case r.Quick && (!a.UsefulKnown || a.Choice.Contested > 0):
+	case r.Quick && (mayGrow(a) || a.Choice.Contested > 0):
 		return "run without --quick, which tells whether more instances are of use"
 	case a.Choice.Contested > 0 && a.Status == footprint.Uncertain:
 		return fmt.Sprintf("to tell %d from %d instances, run again on a machine with less other work, with longer windows: --measurement-interval 5s",

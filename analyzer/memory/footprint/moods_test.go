@@ -63,8 +63,8 @@ func (a analysis) run(m standIn, between float64, machine *moody) (footprint.Cho
 	rule := footprint.Rule{MinGain: 0.05, Processors: m.processors, Most: 64, Repeats: a.repeats}
 	c := footprint.Choose(all, rule)
 	for ; c.Next > 0; c = footprint.Choose(all, rule) {
-		if last := c.Counts[len(c.Counts)-1].Instances; !a.more && c.Next < last && !slices.ContainsFunc(c.Counts, func(m footprint.CountThroughput) bool { return m.Instances == c.Next }) {
-			break // a count between
+		if !a.more && c.Next != 0 && !slices.ContainsFunc(c.Counts, func(m footprint.CountThroughput) bool { return m.Instances == c.Next }) {
+			break // a count between, or more than the processors
 		}
 		add(c.Next)
 	}

@@ -32,13 +32,19 @@ func (r *run) findUseful(ctx context.Context) error {
 	}
 }
 
-// quickClimb is the time after which Quick tries no larger count.
-const quickClimb = 30 * time.Second
+// Quick tries no larger count after quickClimb, nor unless the one before lost quickLoss: each count more is one more
+// chance of a mistake.
+const (
+	quickClimb = 30 * time.Second
+	quickLoss  = 0.3
+)
 
-// quickMay reports whether Quick measures a new count: a larger one than all before, while there is time.
+// quickMay reports whether Quick measures a new count: a larger one than all before that needs no proof, if the gain so
+// far was large, while there is time.
 func (r *run) quickMay(count int) bool {
-	levels := r.levels()
-	return count > levels[len(levels)-1] && time.Since(r.started) < quickClimb
+	levels, processors := r.levels(), r.processors()
+	return count > levels[len(levels)-1] && (processors == 0 || count <= processors) &&
+		r.choose().Fewer.Value <= -quickLoss && time.Since(r.started) < quickClimb
 }
 
 // choose decides about the servers so far that memory holds.
@@ -101,5 +107,8 @@ func (r *run) memoryMatters() bool {
 		return false
 	}
 	count, known := r.useful()
+	if r.MaxInstances > 0 && count >= r.MaxInstances && r.servers(count) > 0 && r.mayFit(count) {
+		return false // the user's limit was run
+	}
 	return !known || !r.mayFit(count)
 }
