@@ -3,7 +3,6 @@ package footprint_test
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,7 +39,7 @@ type analysis struct {
 	counts         []int
 	measured, each float64
 	repeats        int
-	more           bool // counts between may be measured
+	more           bool // further counts may be measured
 }
 
 var (
@@ -61,11 +60,11 @@ func (a analysis) run(m standIn, between float64, machine *moody) (footprint.Cho
 		add(k)
 	}
 	rule := footprint.Rule{MinGain: 0.05, Processors: m.processors, Most: 64, Repeats: a.repeats}
+	if !a.more {
+		rule.Most = a.counts[len(a.counts)-1]
+	}
 	c := footprint.Choose(all, rule)
 	for ; c.Next > 0; c = footprint.Choose(all, rule) {
-		if !a.more && c.Next != 0 && !slices.ContainsFunc(c.Counts, func(m footprint.CountThroughput) bool { return m.Instances == c.Next }) {
-			break // a count between, or more than the processors
-		}
 		add(c.Next)
 	}
 	return c, len(all)
