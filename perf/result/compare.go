@@ -119,6 +119,9 @@ type Difference struct {
 	A         float64 `json:"a"`
 	B         float64 `json:"b"`
 	Change    float64 `json:"change"`
+	// PaceSlope is how much of a change of the pace of the machine was taken out of A and B, which are those at
+	// the mean pace of both sides; 0: nothing.
+	PaceSlope float64 `json:"pace_slope,omitempty"`
 	// Low and High are the ends of the confidence interval of Change, which holds together with those of all
 	// figures. They are absent without a test.
 	Low         *float64 `json:"change_low,omitempty"`
@@ -238,19 +241,22 @@ func testsOf(m Mode, a, b *group, pairs bool, pace paceDifference, o CompareOpti
 	if flaw == "" && !pairs {
 		flaw = othersDiffer(a, b)
 	}
-	levelsA, levelsB := a.levels, b.levels
+	levelsA, levelsB, pacesA, pacesB := a.levels, b.levels, a.paces, b.paces
 	if pairs {
 		levelsA, levelsB = pairLevels(a, b)
+		pacesA, pacesB = nil, nil
 	}
 	for _, figure := range o.Figures {
-		sa, sb := sampleOf(levelsA, figure), sampleOf(levelsB, figure)
+		sa, sb := sampleOf(levelsA, pacesA, figure), sampleOf(levelsB, pacesB, figure)
 		if len(sa.logs) == 0 || len(sb.logs) == 0 {
 			continue
 		}
+		l := slopeOf(sa, sb, figure)
+		sa, sb = sa.at(l), sb.at(l)
 		t := &test{
 			Difference: Difference{
 				BatchSize: cmp.Or(a.batch, b.batch), Mode: m, Load: a.load, Figure: figure, RunsA: len(sa.logs), RunsB: len(sb.logs),
-				A: math.Exp(sa.center), B: math.Exp(sb.center), Change: math.Expm1(sb.center - sa.center),
+				A: math.Exp(sa.center), B: math.Exp(sb.center), Change: math.Expm1(sb.center - sa.center), PaceSlope: l.value,
 			},
 			flaw: flaw,
 		}
@@ -262,11 +268,8 @@ func testsOf(m Mode, a, b *group, pairs bool, pace paceDifference, o CompareOpti
 				t.difference = comparePairs(sa, sb, o.RunSpread)
 			} else {
 				sa.files, sb.files = a.files, b.files
-				t.difference = compareSamples(sa, sb, o.RunSpread)
-				t.difference.machine, t.difference.machineErr = machineMatters*pace.change, machineMatters*pace.err
-				if figure != Throughput {
-					t.difference.machine *= -1 // a faster machine has shorter latencies
-				}
+				t.difference = compareSamples(sa, sb, l, o.RunSpread)
+				t.difference.machine, t.difference.machineErr = pace.explains(l, figure), machineMatters*pace.err
 			}
 		}
 		all = append(all, t)

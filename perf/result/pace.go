@@ -51,6 +51,19 @@ func paces(s Side) []float64 {
 	return all
 }
 
+// paceAround returns the log of the pace of the machine around a level: the mean of the logs of what was measured before it and
+// before the next one of the file. It is not a number if neither is known.
+func paceAround(levels []Level, i int) float64 {
+	sum, n := 0.0, 0.0
+	for _, l := range levels[i:min(i+2, len(levels))] {
+		if p := l.Client.RoundTrips; p > 0 {
+			sum += math.Log(p)
+			n++
+		}
+	}
+	return sum / n
+}
+
 // medianWithError returns the median of values and its standard error, by the median distance from it: a tenth of
 // the measurements of 0.1 s are far off, because a processor was away for a while.
 func medianWithError(values []float64) (median, err float64) {
@@ -64,6 +77,19 @@ func medianWithError(values []float64) (median, err float64) {
 		distances[i] = math.Abs(v - median)
 	}
 	return median, ofMedian * ofNormal * measure.Median(distances) / math.Sqrt(float64(len(values)))
+}
+
+// explains returns how much of the difference of the logs of a figure the machine may explain beyond what the slope took
+// out of it.
+func (p paceDifference) explains(l slope, figure string) float64 {
+	if p.change == 0 {
+		return 0
+	}
+	most := machineMatters * p.change
+	if figure != Throughput {
+		most = -most // a faster machine has shorter latencies
+	}
+	return most - l.value*(l.centerB-l.centerA)
 }
 
 // note says that the machine itself was faster or slower, if that is worth it.

@@ -54,8 +54,9 @@ type group struct {
 	batch  int
 	load   float64
 	levels []*Level
-	files  int   // that have levels of it
-	file   *File // the last of them
+	paces  []float64 // around each level, see paceAround
+	files  int       // that have levels of it
+	file   *File     // the last of them
 }
 
 // groupLevels returns the groups of a side in the order measured. Of levels without a number of the repeat
@@ -81,7 +82,7 @@ func groupLevels(s Side) []*group {
 				g.file = r.File
 				g.files++
 			}
-			g.levels = append(g.levels, l)
+			g.levels, g.paces = append(g.levels, l), append(g.paces, paceAround(r.File.Levels, i))
 		}
 	}
 	return all

@@ -15,17 +15,19 @@ type disturbance struct {
 	drift, burst bool
 	moods        bool
 	pace         float64 // how much that of the machine varies from one side to the next; it is measured
+	changing     float64 // how much it varies within a side: it is one of two, and changes in a tenth of the repeats
 }
 
 var disturbances = []disturbance{
 	{name: "quiet"}, {name: "drift", drift: true}, {name: "bursts", burst: true}, {name: "moods", moods: true}, {name: "pace", pace: 0.06},
+	{name: "changing pace", changing: 0.1},
 }
 
 // simulateSides returns two sides of n repeats, measured one after the other, or in turn if paired. Servers differ
 // by a factor of throughput. Runs vary by the coefficient of variation between runs, and both levels of
 // a repeat partly together. Drift is a random walk that goes as far in the 2n repeats as half of cv;
 // a burst of other load takes 30 % of a tenth of the repeats; a mood is what a third of cv varies from one side to the next.
-// The pace of the machine changes the throughput by 1.2 times as much.
+// The pace of the machine changes the throughput by 1.2 times as much, between the sides and within them.
 func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, live bool) (a, b Side) {
 	walk := 0.0
 	moment := func() float64 {
@@ -86,8 +88,16 @@ func simulateSides(rng *rand.Rand, n int, cv, factor float64, d disturbance, liv
 			mood = cv / 3 * rng.NormFloat64()
 		}
 		pace := d.pace * rng.NormFloat64()
+		slow := rng.IntN(2) == 0
 		for r := range n {
-			add(s, r+1, mood+1.2*pace+moment(), pace)
+			if rng.Float64() < 0.1 {
+				slow = !slow
+			}
+			now := pace
+			if slow {
+				now -= d.changing
+			}
+			add(s, r+1, mood+1.2*now+moment(), now)
 		}
 	}
 	return sides[0], sides[1]
@@ -124,7 +134,7 @@ func TestEqualServers(t *testing.T) {
 					text += fmt.Sprintf("  n=%d %4.1f %%", n, 100*rate)
 					require.LessOrEqual(t, rate, limit, "%s, CV %g, %d repeats, live %t", d.name, cv, n, live)
 				}
-				t.Logf("equal, live %-5t %-6s CV %4.0f %%:%s", live, d.name, 100*cv, text)
+				t.Logf("equal, live %-5t %-13s CV %4.0f %%:%s", live, d.name, 100*cv, text)
 			}
 		}
 	}

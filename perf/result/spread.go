@@ -17,9 +17,11 @@ const priorWeight = 2.0
 // sample is a figure of the runs of a side, in the order of time.
 type sample struct {
 	logs   []float64
-	own    float64 // mean variance of a log that the run itself explains
-	vague  bool    // no run knows its own error
-	center float64 // mean of logs
+	own    float64   // mean variance of a log that the run itself explains
+	vague  bool      // no run knows its own error
+	center float64   // mean of logs
+	paces  []float64 // logs of the pace of the machine around the runs; nil if one of them is not known
+	fitted float64   // degrees of freedom that a slope over the paces took
 	// files are those that the runs are from; 0 if what changes between files concerns both sides.
 	files int
 }
@@ -31,9 +33,11 @@ type sample struct {
 // frequency standards, Proceedings of the IEEE 54, 1966), so that it is a share of the spread.
 const enoughInFile = 10
 
-func sampleOf(levels []*Level, figure string) sample {
+// sampleOf returns a figure of levels. paces are around each of them, nil if they are not to be used.
+func sampleOf(levels []*Level, paces []float64, figure string) sample {
 	s := sample{vague: true}
-	for _, l := range levels {
+	known := paces != nil
+	for i, l := range levels {
 		e := estimateOf(l, figure)
 		if !(e.value > 0) {
 			continue
@@ -41,6 +45,12 @@ func sampleOf(levels []*Level, figure string) sample {
 		s.logs = append(s.logs, math.Log(e.value))
 		s.own += e.err * e.err / (e.value * e.value)
 		s.vague = s.vague && e.freedom == 0
+		if known = known && !math.IsNaN(paces[i]); known {
+			s.paces = append(s.paces, paces[i])
+		}
+	}
+	if !known {
+		s.paces = nil
 	}
 	s.own /= max(1, float64(len(s.logs)))
 	s.center = meanOf(s.logs)
@@ -82,9 +92,9 @@ func (s sample) meanOfRuns(scale float64) runsMean {
 		effective = max(1, n*(1-r)/(1+r))
 	}
 	weight := priorWeight / (n * n)
-	variance := max((weight*scale+all)/(weight+n-1), s.own)
+	variance := max((weight*scale+all)/(weight+n-1-s.fitted), s.own)
 	m := runsMean{
-		value: s.center, freedom: weight + max(0, min(n, 1+effective)-1),
+		value: s.center, freedom: weight + max(0, min(n, 1+effective)-1-s.fitted),
 		perRun: variance * n / effective, runs: n, files: float64(max(1, s.files)),
 	}
 	if s.files > 0 && n > 1 {
@@ -102,12 +112,13 @@ type difference struct {
 	machine, machineErr float64
 }
 
-// compareSamples returns the difference of two sides by B. Welch's method (Biometrika 34, 1947).
-func compareSamples(a, b sample, spread float64) difference {
+// compareSamples returns the difference of two sides by B. Welch's method (Biometrika 34, 1947). l is the slope that the
+// sides were adjusted by.
+func compareSamples(a, b sample, l slope, spread float64) difference {
 	ea, eb := a.meanOfRuns(spread*spread), b.meanOfRuns(spread*spread)
 	va, vb := ea.variance(), eb.variance()
 	return difference{
-		value: eb.value - ea.value, err: math.Sqrt(va + vb),
+		value: eb.value - ea.value, err: math.Hypot(math.Sqrt(va+vb), l.err*(l.centerB-l.centerA)),
 		freedom: (va + vb) * (va + vb) / max(va*va/ea.freedom+vb*vb/eb.freedom, math.SmallestNonzeroFloat64),
 		perRun:  ea.perRun + eb.perRun, perFile: ea.perFile + eb.perFile,
 	}
