@@ -89,7 +89,8 @@ type Comparison struct {
 	Gate     string `json:"gate,omitempty"`
 	// Probability is that of a difference like the clearest one if the servers are equal, corrected for all tests.
 	Probability   *float64 `json:"probability,omitempty"`
-	Paired        bool     `json:"paired,omitempty"`         // runs were measured next to each other
+	Paired        bool     `json:"paired,omitempty"` // runs were measured next to each other
+	paceUnknown   bool     // results do not say how fast the machine was
 	NotComparable []string `json:"not_comparable,omitempty"` // why the sides must not be compared
 	// Notes say what else differs, and which levels only one side has.
 	Notes       []string     `json:"notes,omitempty"`
@@ -161,6 +162,7 @@ func Compare(a, b Side, o CompareOptions) (*Comparison, error) {
 	var pace paceDifference
 	if !c.Paired { // otherwise both sides had the same machine
 		pace = comparePaces(a, b)
+		c.paceUnknown = min(len(paces(a)), len(paces(b))) < enoughPaces
 	}
 	if note := pace.note(); note != "" {
 		c.Notes = append(c.Notes, note)
@@ -192,6 +194,9 @@ func Compare(a, b Side, o CompareOptions) (*Comparison, error) {
 	for _, t := range tests {
 		t.judge(o)
 		c.count(t, files)
+	}
+	if slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.PaceSlope != 0 }) {
+		c.Notes = append(c.Notes, "figures that follow the pace of the machine are those at the mean pace of A and B")
 	}
 	c.answer()
 	return c, nil

@@ -283,7 +283,7 @@ func TestNeed(t *testing.T) {
 		live bool
 		want string
 	}{
-		{0.015, false, "To decide 5 %, measure about 25 repeats a side for throughput"},
+		{0.015, false, "To decide 5 %, measure about 20 repeats a side for throughput"},
 		{0.05, false, "files a side for throughput"},
 		{0.3, false, "The machine is too unsteady to decide 5 % of throughput and p99: use --live on a machine without other programs."},
 		{0.08, true, "repeats a side for throughput"},

@@ -98,8 +98,11 @@ func (c *Comparison) notes() []string {
 		c.counts(),
 	}
 	if c.Probability != nil {
-		all = append(all, fmt.Sprintf("How sure: comparing equal servers shows a difference in any row in at most %g of 100 comparisons; one as clear as the clearest row here %s.",
+		all = append(all, fmt.Sprintf("How sure: comparing equal servers shows a difference in any row in about %g of 100 comparisons; one as clear as the clearest row here %s.",
 			100*c.Significance, chance(*c.Probability)))
+	}
+	if c.Probability != nil && c.paceUnknown {
+		all = append(all, "That holds if the machine was as fast for A as for B, which these results do not say: measure both with --repeat 5 or more, or with --live.")
 	}
 	if c.Paired {
 		all = append(all, "The repeats of A and B were measured in turn and are compared in pairs.")
