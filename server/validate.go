@@ -110,7 +110,7 @@ func (o *Options) services() []service {
 		{"SageMaker", o.SageMaker.Endpoint, o.SageMaker.SafePorts},
 		{"Vertex AI", o.Vertex.Endpoint, nil},
 	} {
-		if s.at.Allow && !(o.OnePort && s.name == "GRPC") {
+		if s.at.Allow && (!o.OnePort || s.name != "GRPC") {
 			all = append(all, s)
 		}
 	}

@@ -15,7 +15,7 @@ func WriteText(w io.Writer, r *Result) error {
 	if err := ui.WriteLines(w, d.Lead); err != nil {
 		return err
 	}
-	for _, part := range []ui.Document{{Columns: d.Columns, Rows: d.Rows, Notes: d.Notes}, MemoryReport(r)} {
+	for _, part := range []ui.Document{{Columns: d.Columns, Rows: d.Rows, Notes: d.Notes}, ServersReport(r)} {
 		if err := writePart(w, part); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func WriteMemory(w io.Writer, results []*Result) error {
 		if err := ui.WriteLines(w, p.lines); err != nil {
 			return err
 		}
-		if err := writePart(w, MemoryReport(r)); err != nil {
+		if err := writePart(w, ServersReport(r)); err != nil {
 			return err
 		}
 		p.lines = nil
@@ -68,7 +68,7 @@ func WriteMarkdown(w io.Writer, r *Result) error {
 	if err := ui.WriteMarkdown(w, Report(r)); err != nil {
 		return err
 	}
-	m := MemoryReport(r)
+	m := ServersReport(r)
 	if len(m.Rows)+len(m.Notes) == 0 {
 		return nil
 	}

@@ -26,8 +26,8 @@ func nameOf(r *Result, place footprint.Place) string {
 	return string(place)
 }
 
-// MemoryReport is the table of what was read of the memory of servers, with a column for each place.
-func MemoryReport(r *Result) ui.Document {
+// ServersReport is the table of what was read of the memory of servers, with a column for each place.
+func ServersReport(r *Result) ui.Document {
 	p := printer{r: r}
 	f := r.Footprint
 	if len(f.Limits) == 0 {

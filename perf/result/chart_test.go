@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"html/template"
+	"html"
 	"io"
 	"os"
 	"path/filepath"
@@ -131,7 +131,7 @@ func TestAnswer(t *testing.T) {
 	page := write(two)
 	c, err := result.Compare(result.Side{Name: two[0].Name, Runs: two[:1]}, result.Side{Name: two[1].Name, Runs: two[1:]}, result.DefaultCompareOptions())
 	require.NoError(t, err)
-	contains(t, strings.ReplaceAll(page, "\u00a0", " "), "<strong>"+template.HTMLEscapeString(c.Headline)+"</strong>")
+	contains(t, strings.ReplaceAll(page, "\u00a0", " "), "<strong>"+html.EscapeString(c.Headline)+"</strong>")
 	contains(t, page, "mean of 3 repeats")
 	contains(t, page, `<th scope="col">Change in %</th>`)
 	two[1].File.Settings.Mode = result.RequestRate

@@ -19,7 +19,11 @@ type disturbance struct {
 }
 
 var disturbances = []disturbance{
-	{name: "quiet"}, {name: "drift", drift: true}, {name: "bursts", burst: true}, {name: "moods", moods: true}, {name: "pace", pace: 0.06},
+	{name: "quiet"},
+	{name: "drift", drift: true},
+	{name: "bursts", burst: true},
+	{name: "moods", moods: true},
+	{name: "pace", pace: 0.06},
 	{name: "changing pace", changing: 0.1},
 }
 

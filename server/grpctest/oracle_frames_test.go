@@ -218,7 +218,7 @@ func (s *script) forbiddenList(lists *hpack.Decoder, i int) bool {
 		}
 		seen[f.Name] = f.Value != "" || f.Name == ":scheme"
 	}
-	return err == nil && !(seen[":method"] && seen[":scheme"] && seen[":path"])
+	return err == nil && (!seen[":method"] || !seen[":scheme"] || !seen[":path"])
 }
 
 // endOfList returns the place behind the header list that begins at i.

@@ -185,11 +185,13 @@ func TestReceiveWindows(t *testing.T) {
 		want    []string
 	}{
 		"all of it": {
-			Options{ConnWindow: 1 << 20}, [][]byte{data(1, part, false), data(1, part, false), data(1, part, false), data(1, part[1:], false), ping(0)},
+			Options{ConnWindow: 1 << 20},
+			[][]byte{data(1, part, false), data(1, part, false), data(1, part, false), data(1, part[1:], false), ping(0)},
 			[]string{"PING ack"},
 		},
 		"a byte more": {
-			Options{ConnWindow: 1 << 20}, [][]byte{data(1, part, false), data(1, part, false), data(1, part, false), data(1, part, false), ping(0)},
+			Options{ConnWindow: 1 << 20},
+			[][]byte{data(1, part, false), data(1, part, false), data(1, part, false), data(1, part, false), ping(0)},
 			[]string{"RST_STREAM 1 FLOW_CONTROL_ERROR", "PING ack"},
 		},
 		"by padding": {
@@ -201,11 +203,13 @@ func TestReceiveWindows(t *testing.T) {
 			[]string{"RST_STREAM 1 FLOW_CONTROL_ERROR", "PING ack"},
 		},
 		"connection": {
-			Options{StreamWindow: 1 << 20}, [][]byte{data(1, make([]byte, h2frame.InitialWindow+1), false)},
+			Options{StreamWindow: 1 << 20},
+			[][]byte{data(1, make([]byte, h2frame.InitialWindow+1), false)},
 			[]string{"GOAWAY 1 FLOW_CONTROL_ERROR", "closed"},
 		},
 		"of a call that is over": { // the window of the connection is returned nevertheless
-			Options{}, [][]byte{reset(1), data(1, part, false)},
+			Options{},
+			[][]byte{reset(1), data(1, part, false)},
 			[]string{"RST_STREAM 1 STREAM_CLOSED", "WINDOW_UPDATE 16384"},
 		},
 	} {

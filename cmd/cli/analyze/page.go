@@ -23,7 +23,7 @@ func pageOf(r *memory.Result, program string) *page.Page {
 	if charts := chartsOf(r); len(charts) > 0 {
 		p.Blocks = append(p.Blocks, page.Heading("Charts"), page.ChartText("Bars at points are 95 % intervals within the measurement."), charts)
 	}
-	m := memory.MemoryReport(r)
+	m := memory.ServersReport(r)
 	p.Blocks = append(p.Blocks, tableBlocks("Measurements", "Measurements that decide (*) and settings; → is the recommended one.", d)...)
 	p.Blocks = append(p.Blocks, tableBlocks("Memory", "Most memory of servers.", m)...)
 	return p
