@@ -12,8 +12,9 @@ import (
 	"triton/server/backend/onnx"
 )
 
-// isolatedModel is the first argument of a test's program that runs one model for the test.
-const isolatedModel = "isolated-model"
+// isolatedModel is the first argument of a test's program that runs one model for the test. It is not that of triton,
+// whose tests are such a program, too.
+const isolatedModel = "isolated-model-of-a-test"
 
 // IsolationVariable names the environment variable that, set to "process", isolates the models
 // of all servers of this package. So the tests of other packages also test isolation.
