@@ -18,9 +18,9 @@ func (c *conn) endSocket(err error) {
 		return
 	}
 	c.lingers = true
-	if c.direct != nil {
+	if c.direct != nil { // otherwise linger ends TLS first, which may wait
 		_ = c.direct.CloseWrite()
-	} // otherwise TLS ends first, which may wait
+	}
 	_ = c.tcp.SetDeadline(time.Now().Add(lingerTime))
 }
 
